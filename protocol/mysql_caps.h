@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Capability and status flags, "Capabilities Flags" and "Status Flags" of the protocol
+ * documentation. The numbers are the protocol's. */
+#ifndef SLUICE_PROTOCOL_MYSQL_CAPS_H
+#define SLUICE_PROTOCOL_MYSQL_CAPS_H
+
+enum mysql_cap {
+    MYSQL_CAP_LONG_PASSWORD =
+        1u << 0, /* MariaDB: CLIENT_MYSQL; unset announces its extended capabilities */
+    MYSQL_CAP_FOUND_ROWS = 1u << 1,
+    MYSQL_CAP_LONG_FLAG = 1u << 2,
+    MYSQL_CAP_CONNECT_WITH_DB = 1u << 3,
+    MYSQL_CAP_NO_SCHEMA = 1u << 4,
+    MYSQL_CAP_COMPRESS = 1u << 5,
+    MYSQL_CAP_ODBC = 1u << 6,
+    MYSQL_CAP_LOCAL_FILES = 1u << 7,
+    MYSQL_CAP_IGNORE_SPACE = 1u << 8,
+    MYSQL_CAP_PROTOCOL_41 = 1u << 9,
+    MYSQL_CAP_INTERACTIVE = 1u << 10,
+    MYSQL_CAP_SSL = 1u << 11,
+    MYSQL_CAP_TRANSACTIONS = 1u << 13,
+    MYSQL_CAP_SECURE_CONNECTION = 1u << 15,
+    MYSQL_CAP_MULTI_STATEMENTS = 1u << 16,
+    MYSQL_CAP_MULTI_RESULTS = 1u << 17,
+    MYSQL_CAP_PS_MULTI_RESULTS = 1u << 18,
+    MYSQL_CAP_PLUGIN_AUTH = 1u << 19,
+    MYSQL_CAP_CONNECT_ATTRS = 1u << 20,
+    MYSQL_CAP_PLUGIN_AUTH_LENENC = 1u << 21,
+    MYSQL_CAP_EXPIRED_PASSWORDS = 1u << 22,
+    MYSQL_CAP_SESSION_TRACK = 1u << 23,
+    MYSQL_CAP_DEPRECATE_EOF = 1u << 24,
+    MYSQL_CAP_OPTIONAL_METADATA = 1u << 25,
+    MYSQL_CAP_ZSTD = 1u << 26,
+    MYSQL_CAP_QUERY_ATTRIBUTES = 1u << 27,
+    MYSQL_CAP_MFA = 1u << 28,
+};
+
+enum mysql_status {
+    MYSQL_STATUS_IN_TRANS = 0x0001,
+    MYSQL_STATUS_AUTOCOMMIT = 0x0002,
+    MYSQL_STATUS_MORE_RESULTS = 0x0008,
+    MYSQL_STATUS_CURSOR_EXISTS = 0x0040,
+    MYSQL_STATUS_LAST_ROW_SENT = 0x0080,
+    MYSQL_STATUS_DB_DROPPED = 0x0100,
+    MYSQL_STATUS_NO_BACKSLASH_ESCAPES = 0x0200,
+    MYSQL_STATUS_METADATA_CHANGED = 0x0400,
+    MYSQL_STATUS_PS_OUT_PARAMS = 0x1000,
+    MYSQL_STATUS_IN_TRANS_READONLY = 0x2000,
+    MYSQL_STATUS_STATE_CHANGED = 0x4000,
+};
+
+#endif
