@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a command is and what follows from it: answered here, refused, or run on a backend, and
+ * which pins it begins. The table of state in proxy/README.md is this file in words. Loop thread
+ * only. */
+#ifndef SLUICE_PROXY_COMMAND_H
+#define SLUICE_PROXY_COMMAND_H
+
+#include "proxy/session.h"
+
+enum command_verdict {
+    COMMAND_RUN,      /* plan is filled: lend and send */
+    COMMAND_ANSWERED, /* done, its answer is sent */
+    COMMAND_SCHEMA,   /* lessee.state.schema is set: bring a backend there, then OK */
+    COMMAND_LOGIN,    /* COM_CHANGE_USER: the LOGIN state goes on */
+    COMMAND_QUIT,
+    COMMAND_ENDED, /* the session has been ended */
+};
+
+/* A whole command. `payload` is its head when it is spooled; a spooled text is read through
+ * s->spool. */
+enum command_verdict command_take(struct session *s, struct bytes payload);
+/* The reply to plan.command is over (reply in the backend): pins, state, what can be known of it.
+ */
+void command_done(struct session *s);
+/* A tracker in the reply. */
+void command_on_track(void *session, const struct mysql_track *track);
+
+#endif
