@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A TCP relay in front of a server: stalls, cuts, refuses, delays, and counts round trips."""
+import os
+import selectors
+import socket
+import struct
+import threading
+import time
+
+
+def reset_close(s):
+    """Closes with a RST."""
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    s.close()
+
+
+class Link:
+    def __init__(self, client, server):
+        self.client, self.server = client, server
+        self.turns = 0
+        self.last = None
+        self.to_server = self.to_client = 0
+
+
+class Relay:
+    """Listens on a free port of 127.0.0.1; each connection goes to `target` ((host, port) or a path).
+
+    turns()   how often the direction changed from client to server, over all links: round trips begun
+    stall()   bytes stay where they are      flow()  they move again     delay_s  waits before each piece to the client
+    cut()     closes all links (reset=True: with RST)
+    refuse()  closes the listener, so connects are refused   accept_again() opens the same port"""
+
+    def __init__(self, target):
+        self.target = target
+        self.delay_s = 0.0
+        self._links = []
+        self._lock = threading.Lock()
+        self._flowing = threading.Event()
+        self._flowing.set()
+        self._stop = False
+        self.connects = 0
+        self.listener = None
+        self.port = 0
+        self._open()
+
+    def _open(self):
+        self.listener = socket.socket()
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind(("127.0.0.1", self.port))
+        self.listener.listen(128)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, args=(self.listener,), daemon=True).start()
+
+    @property
+    def address(self):
+        return ("127.0.0.1", self.port)
+
+    def url(self, user=None, password=None, query=""):
+        who = f"{user}:{password}@" if user else ""
+        return f"mysql://{who}127.0.0.1:{self.port}{'?' + query if query else ''}"
+
+    def _accept(self, listener):
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            self.connects += 1
+            try:
+                if isinstance(self.target, (str, os.PathLike)):
+                    server = socket.socket(socket.AF_UNIX)
+                    server.connect(str(self.target))
+                else:
+                    server = socket.create_connection(self.target, 5)
+            except OSError:
+                reset_close(client)
+                continue
+            for s in (client, server):
+                s.settimeout(None)
+                if s.family == socket.AF_INET:
+                    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            link = Link(client, server)
+            with self._lock:
+                self._links.append(link)
+            threading.Thread(target=self._carry, args=(link,), daemon=True).start()
+
+    def _carry(self, link):
+        sel = selectors.DefaultSelector()
+        try:
+            sel.register(link.client, selectors.EVENT_READ)
+            sel.register(link.server, selectors.EVENT_READ)
+            while not self._stop:
+                ready = sel.select(0.5)
+                self._flowing.wait()
+                for key, _ in ready:
+                    if not self._pass(link, key.fileobj):
+                        return
+        except (OSError, ValueError, KeyError):
+            return
+        finally:
+            sel.close()
+            for s in (link.client, link.server):
+                s.close()
+
+    def _pass(self, link, source):
+        data = source.recv(1 << 16)
+        if not data:
+            return False
+        if source is link.client:
+            if link.last != "client":
+                link.turns += 1
+            link.last = "client"
+            link.to_server += len(data)
+            link.server.sendall(data)
+            return True
+        link.last = "server"
+        link.to_client += len(data)
+        if self.delay_s:
+            time.sleep(self.delay_s)
+        link.client.sendall(data)
+        return True
+
+    def links(self):
+        with self._lock:
+            return list(self._links)
+
+    def turns(self):
+        return sum(link.turns for link in self.links())
+
+    def stall(self):
+        self._flowing.clear()
+
+    def flow(self):
+        self._flowing.set()
+
+    def cut(self, reset=False):
+        for link in self.links():
+            for s in (link.client, link.server):
+                try:
+                    if reset:
+                        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    s.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+
+    def refuse(self):
+        try:
+            self.listener.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.listener.close()
+
+    def accept_again(self):
+        self._open()
+
+    def close(self):
+        self._stop = True
+        self.refuse()
+        self.flow()
+        self.cut()
+
+
+class Blackhole:
+    """A listener whose accept queue is full: connects to it neither succeed nor fail."""
+
+    def __init__(self):
+        self.listener = socket.socket()
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen(0)
+        self.port = self.listener.getsockname()[1]
+        self.fillers = []
+        for _ in range(4):
+            s = socket.socket()
+            s.setblocking(False)
+            s.connect_ex(("127.0.0.1", self.port))
+            self.fillers.append(s)
+
+    def url(self):
+        return f"mysql://127.0.0.1:{self.port}"
+
+    def close(self):
+        for s in (self.listener, *self.fillers):
+            s.close()
