@@ -15,8 +15,6 @@
 #include "proxy/command.h"
 #include "proxy/spool.h"
 
-enum { SESSION_LEND_TRIES_MAX = 3 };
-
 const char *session_state_word(enum session_state_id state)
 {
     static const char *const word[] = {
@@ -40,11 +38,6 @@ const char *close_reason_word(enum close_reason r)
 static struct session *session_of(struct conn *c)
 {
     return CONTAINER_OF(c, struct session, conn);
-}
-
-static struct session *session_of_lessee(const struct lessee *l)
-{
-    return CONTAINER_OF(l, struct session, lessee);
 }
 
 static struct backend *backend_of(const struct session *s)
@@ -819,182 +812,6 @@ static const struct conn_owner session_conn_owner = {.on_read = on_read,
                                                      .on_drained = on_drained,
                                                      .on_closed = on_closed,
                                                      .on_tls = on_tls};
-
-/* ---- from the pool ---- */
-
-static void on_lent(struct lessee *l)
-{
-    struct session *s = session_of_lessee(l);
-    s->lent = true;
-    run(s);
-}
-
-static void on_not_lent(struct lessee *l, const struct lend_error *error)
-{
-    struct session *s = session_of_lessee(l);
-    s->lend_error = xmalloc(sizeof *s->lend_error);
-    *s->lend_error = *error;
-    run(s);
-}
-
-static void on_backend_read(struct lessee *l, uint8_t *at, size_t len)
-{
-    struct session *s = session_of_lessee(l);
-    struct backend *b = l->backend;
-    struct mysql_reply_out out;
-    enum mysql_reply_event event = MYSQL_REPLY_MORE;
-
-    if (!s->statement_sent) {
-        pool_drop(l, BACKEND_END_SERVER_CLOSED, "the server spoke out of turn");
-        session_lost(s);
-        return;
-    }
-    while (len && event == MYSQL_REPLY_MORE) {
-        size_t used = 0;
-        event = mysql_reply_feed(&b->reply, at, len, &used, &out);
-        at += used;
-        len -= used;
-        for (size_t i = 0; i < out.count; i++)
-            s->proxy->loop->bytes_to_clients += out.slice[i].len;
-        if (out.count) {
-            s->reply_begun = true;
-            if (conn_write(&s->conn, out.slice, out.count) != 0)
-                s->client_gone = true;
-        }
-    }
-    if (event == MYSQL_REPLY_BROKEN || (event == MYSQL_REPLY_END && len)) {
-        pool_drop(l, BACKEND_END_PROTOCOL, "reply not understood");
-        session_lost(s);
-        return;
-    }
-    if (conn_is_full(&s->conn) && event == MYSQL_REPLY_MORE) {
-        s->backend_paused = true;
-        conn_pause(&b->conn);
-    }
-    s->reply_over = event == MYSQL_REPLY_END;
-    s->infile_wanted = event == MYSQL_REPLY_INFILE;
-    if (s->client_gone) {
-        if (s->reply_over) { /* nothing runs any more: no need to kill it */
-            s->statement_sent = false;
-            command_done(s);
-        }
-        session_end(s, CLOSE_CLIENT_LOST);
-        return;
-    }
-    if (event != MYSQL_REPLY_MORE)
-        run(s);
-}
-
-/* A command that was not sent yet and never will be. */
-static void drop_kept_request(struct session *s)
-{
-    iobuf_consume(&s->in, s->request_bytes);
-    s->request_bytes = 0;
-    spool_free(s->spool);
-    s->spool = NULL;
-}
-
-/* One more try of a plain read whose backend died before a byte of the reply came. */
-static bool retry(struct session *s, struct iobuf *request)
-{
-    if (!s->plan.may_retry || s->plan.retried || s->reply_begun || !iobuf_len(request) ||
-        !s->proxy->options->mysql.retry_reads)
-        return false;
-    s->plan.retried = true;
-    s->proxy->stats.retries++;
-    struct bytes again = iobuf_bytes(request);
-    /* In front of what has come since. */
-    struct iobuf whole;
-    iobuf_init(&whole, s->in.limit_bytes);
-    if (!iobuf_append(&whole, again) || !iobuf_append(&whole, iobuf_bytes(&s->in))) {
-        iobuf_fini(&whole);
-        return false;
-    }
-    iobuf_fini(&s->in);
-    s->in = whole;
-    s->request_bytes = again.len;
-    s->statement_sent = false;
-    s->lent = false;
-    s->state = SESSION_QUEUED;
-    s->lent = session_lend(s);
-    return true;
-}
-
-void session_lost(struct session *s)
-{
-    bool running_statement = s->statement_sent;
-    bool in_transaction = (s->pins & PIN_TRANSACTION) != 0;
-    bool had_state = s->pins != 0;
-    uint8_t seq = s->lost_seq ? s->lost_seq : 1;
-    s->statement_sent = false;
-    session_set_pins(s, 0);
-    s->open_statements = 0;
-    if (!running_statement) {
-        if (!had_state)
-            return;
-        s->lost_while_idle = true; /* the next command hears of it: idle clients get no packet */
-        s->lost_in_transaction = in_transaction;
-        return;
-    }
-    session_send_error(
-        s, seq, in_transaction ? MYSQL_ERROR_BACKEND_LOST_IN_TRANSACTION : MYSQL_ERROR_BACKEND_LOST,
-        in_transaction
-            ? "connection to the server lost: the transaction is rolled back; begin it again"
-            : "connection to the server lost, the statement may have run");
-    if (had_state || s->reply_begun || s->auth || s->state == SESSION_SENDING ||
-        s->state == SESSION_INFILE) {
-        session_end(s, CLOSE_BACKEND_LOST);
-        return;
-    }
-    s->state = SESSION_READY;
-    drop_kept_request(s);
-    session_plan_clear(s);
-    run(s);
-}
-
-static void on_backend_end(struct lessee *l, struct backend *b, enum backend_end why)
-{
-    struct session *s = session_of_lessee(l);
-    (void)why;
-    s->lost_seq = s->statement_sent ? b->reply.next_seq : 0;
-    if (s->state == SESSION_QUEUED || s->state == SESSION_SCHEMA) {
-        /* It went while being brought into the client's state: nothing of the client's was sent. */
-        if (!s->pins && s->plan.lend_tries++ < SESSION_LEND_TRIES_MAX) {
-            s->lent = session_lend(s);
-            if (s->lent)
-                run(s);
-            return;
-        }
-        s->statement_sent = true; /* the client waits for an answer: an error is one */
-        s->lost_seq = s->state == SESSION_SCHEMA && s->auth ? auth_ok_seq(s) : 1;
-    }
-    if (s->state == SESSION_RELAY && retry(s, &b->request)) {
-        if (s->lent)
-            run(s);
-        return;
-    }
-    session_lost(s);
-}
-
-static void on_backend_drained(struct lessee *l)
-{
-    struct session *s = session_of_lessee(l);
-    s->infile_blocked = false;
-    run(s);
-}
-
-static const char *held_for(const struct lessee *l)
-{
-    const struct session *s = session_of_lessee(l);
-    return pin_held_text(s->pins);
-}
-
-static const struct lessee_ops session_lessee_ops = {.on_lent = on_lent,
-                                                     .on_not_lent = on_not_lent,
-                                                     .on_backend_read = on_backend_read,
-                                                     .on_backend_end = on_backend_end,
-                                                     .on_backend_drained = on_backend_drained,
-                                                     .held_for = held_for};
 
 /* ---- the beginning, and time ---- */
 

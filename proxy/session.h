@@ -142,6 +142,7 @@ struct session *session_find(struct proxy *p, uint32_t id);
 const char *session_state_word(enum session_state_id state);
 
 /* For the other files of the session. */
+extern const struct lessee_ops session_lessee_ops; /* session_pool.c */
 void session_set_pins(struct session *s, uint32_t pins);
 /* Sends bytes to the client; an error ends nothing here, it shows as on_end. */
 void session_send(struct session *s, const void *at, size_t len);
