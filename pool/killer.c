@@ -41,6 +41,7 @@ void pool_abandon(struct lessee *l)
     pool_release(b);
     pool_disown(b);
     backend_move(b, BACKEND_ABANDONED);
+    b->reply.on_track = NULL; /* its context was the lessee's */
     b->statement_over = false;
     b->kill_over = false;
     b->deadline_ms = b->since_ms + (uint64_t)p->target->options->mysql.backend_timeout_ms;

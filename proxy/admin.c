@@ -161,25 +161,32 @@ static int open_one(struct proxy *p, const struct address *a, int id, char *text
     return 0;
 }
 
-static int open_list(struct proxy *p, const struct address *list, size_t count, int id, char *text,
-                     size_t room, char *err, size_t err_bytes)
+static void say_why(const struct address *a, int id, int error, char *err, size_t err_bytes)
+{
+    char text[ADDRESS_TEXT_MAX_BYTES];
+    (void)address_format(a, text, sizeof text);
+    (void)snprintf(err, err_bytes,
+                   "cannot listen on %s: %s; choose another address with %s, or \"off\"", text,
+                   uv_strerror(error),
+                   id == LISTENER_ADMIN ? "--admin-listen or SLUICE_ADMIN_LISTEN"
+                                        : "--health-listen or SLUICE_HEALTH_LISTEN");
+}
+
+/* Opens all addresses of one listener; `text` gets them as they are open. */
+static int open_list(struct proxy *p, int id, const struct address *list, size_t count, char *text,
+                     char *err, size_t err_bytes)
 {
     size_t len = 0;
-    (void)snprintf(text, room, "off");
+    (void)snprintf(text, ADMIN_TEXT_BYTES, "off");
     for (size_t i = 0; i < count; i++) {
         char one[ADDRESS_TEXT_MAX_BYTES];
         int error = open_one(p, &list[i], id, one, sizeof one);
         if (error) {
-            (void)address_format(&list[i], one, sizeof one);
-            (void)snprintf(err, err_bytes,
-                           "cannot listen on %s: %s; choose another address with %s, or \"off\"",
-                           one, uv_strerror(error),
-                           id == LISTENER_ADMIN ? "--admin-listen or SLUICE_ADMIN_LISTEN"
-                                                : "--health-listen or SLUICE_HEALTH_LISTEN");
+            say_why(&list[i], id, error, err, err_bytes);
             return -1;
         }
-        int wrote = snprintf(text + len, room - len, "%s%s", len ? "," : "", one);
-        len += wrote > 0 && (size_t)wrote < room - len ? (size_t)wrote : 0;
+        int wrote = snprintf(text + len, ADMIN_TEXT_BYTES - len, "%s%s", len ? "," : "", one);
+        len += wrote > 0 && (size_t)wrote < ADMIN_TEXT_BYTES - len ? (size_t)wrote : 0;
     }
     return 0;
 }
@@ -204,18 +211,16 @@ static int read_token(struct proxy *p, char *err, size_t err_bytes)
     return 0;
 }
 
-int admin_open(struct proxy *p, char *admin, size_t admin_bytes, char *err, size_t err_bytes)
+int admin_open(struct proxy *p, char *admin, char *health, char *err, size_t err_bytes)
 {
     const struct admin_options *o = &p->options->admin;
-    char health[512];
     if (read_token(p, err, err_bytes) != 0)
         return -1;
     p->http = http_server_new(&p->loop->uv, on_request, p);
-    if (open_list(p, o->listen, o->listen_count, LISTENER_ADMIN, admin, admin_bytes, err,
-                  err_bytes) != 0)
+    if (open_list(p, LISTENER_ADMIN, o->listen, o->listen_count, admin, err, err_bytes) != 0)
         return -1;
-    return open_list(p, o->health_listen, o->health_listen_count, LISTENER_HEALTH, health,
-                     sizeof health, err, err_bytes);
+    return open_list(p, LISTENER_HEALTH, o->health_listen, o->health_listen_count, health, err,
+                     err_bytes);
 }
 
 void admin_close(struct proxy *p)

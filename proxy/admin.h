@@ -9,9 +9,11 @@
 
 #include "proxy/proxy.h"
 
-/* Opens both; reads the token's file. 0, or -1 with a sentence in err. `admin` gets the address as
- * it is open. */
-int admin_open(struct proxy *p, char *admin, size_t admin_bytes, char *err, size_t err_bytes);
+enum { ADMIN_TEXT_BYTES = 1024 };
+
+/* Opens both; reads the token's file. 0, or -1 with a sentence in err. The addresses come out as
+ * they are open, in ADMIN_TEXT_BYTES each. */
+int admin_open(struct proxy *p, char *admin, char *health, char *err, size_t err_bytes);
 void admin_close(struct proxy *p);
 
 #endif

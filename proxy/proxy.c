@@ -281,7 +281,7 @@ static int drop_privileges(const struct options *o, char *err, size_t err_bytes)
     return 0;
 }
 
-static int open_all(struct proxy *p, char *admin, size_t admin_bytes, char *err, size_t err_bytes)
+static int open_all(struct proxy *p, char *admin, char *health, char *err, size_t err_bytes)
 {
     char why[256];
     if (ed25519_load(why, sizeof why) != 0)
@@ -296,19 +296,19 @@ static int open_all(struct proxy *p, char *admin, size_t admin_bytes, char *err,
         if (!p->target || listener_open_all(p, err, err_bytes) != 0)
             return -1;
     }
-    if (admin_open(p, admin, admin_bytes, err, err_bytes) != 0 ||
+    if (admin_open(p, admin, health, err, err_bytes) != 0 ||
         write_pid_file(p->options, err, err_bytes) != 0)
         return -1;
     return drop_privileges(p->options, err, err_bytes);
 }
 
-static void say_ready(struct proxy *p, const char *admin)
+static void say_ready(struct proxy *p, const char *admin, const char *health)
 {
     char mysql[1024];
     listener_describe(p, mysql, sizeof mysql);
     p->ready = true;
     log_line(LOG_INFO, "ready", LOG_STR("mysql", mysql), LOG_STR("redis", "off"),
-             LOG_STR("admin", admin));
+             LOG_STR("admin", admin), LOG_STR("health", health));
     systemd_notify("READY=1");
 }
 
@@ -331,7 +331,8 @@ static void free_all(struct proxy *p)
 int proxy_run(struct options *options, struct load_request load)
 {
     char err[1024] = "";
-    char admin[1024] = "off";
+    char admin[ADMIN_TEXT_BYTES] = "off";
+    char health[ADMIN_TEXT_BYTES] = "off";
     struct proxy *p = xcalloc(1, sizeof *p);
     p->loop = xcalloc(1, sizeof *p->loop);
     p->options = options;
@@ -348,7 +349,7 @@ int proxy_run(struct options *options, struct load_request load)
     p->tick.data = p;
     begin_signals(p);
     int code = 0;
-    if (open_all(p, admin, sizeof admin, err, sizeof err) != 0) {
+    if (open_all(p, admin, health, err, sizeof err) != 0) {
         (void)fprintf(stderr, "sluice: %s\n", err);
         code = 1;
         proxy_stop(p);
@@ -357,7 +358,7 @@ int proxy_run(struct options *options, struct load_request load)
         if (p->target)
             target_look(p->target);
         (void)uv_timer_start(&p->tick, on_tick, JANITOR_TICK_MS, JANITOR_TICK_MS);
-        say_ready(p, admin);
+        say_ready(p, admin, health);
     }
     (void)uv_run(&p->loop->uv, UV_RUN_DEFAULT);
     log_line(LOG_INFO, "exit", LOG_INT("code", code));

@@ -9,7 +9,7 @@ import signal
 import subprocess
 
 from . import prom, wire
-from .procs import BUILD, Process, Timeout, free_port, rss_bytes, until
+from .procs import BUILD, Process, Timeout, rss_bytes, until
 
 SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|UndefinedBehaviorSanitizer|ThreadSanitizer|runtime error:")
 
@@ -67,10 +67,9 @@ class Sluice:
         self.dir = pathlib.Path(folder)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.sock = str(self.dir / "m")
-        self.health_port = free_port()
         self.conf = {
             "mysql": {"listen": f"127.0.0.1:0,unix:{self.sock}", "backend": backend},
-            "admin": {"listen": "127.0.0.1:0", "health_listen": f"127.0.0.1:{self.health_port}"},
+            "admin": {"listen": "127.0.0.1:0", "health_listen": "127.0.0.1:0"},
             "process": {"drain_idle": "100ms", "log_level": "debug"},
         }
         for section, keys in (conf or {}).items():
@@ -79,7 +78,7 @@ class Sluice:
             del self.conf["mysql"]["backend"]
         self.conf_path = self.dir / "sluice.cfg"
         self.write_conf()
-        self.port = self.admin_port = None
+        self.port = self.admin_port = self.health_port = None
         self.ended = None
         self.process = Process("sluice", [binary(), "-c", self.conf_path, *flags], self.dir / "log", env=clean_env(env))
         self.pid = self.process.pid
@@ -100,6 +99,8 @@ class Sluice:
                 self.port = int(m[1])
         m = re.fullmatch(r".*:(\d+)", self.ready.get("admin", "").strip('"').split(",")[0])
         self.admin_port = int(m[1]) if m else None
+        m = re.fullmatch(r".*:(\d+)", self.ready.get("health", "").strip('"'))
+        self.health_port = int(m[1]) if m else None
 
     def _ready_line(self):
         text = self.process.log()
