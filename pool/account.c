@@ -103,14 +103,17 @@ static struct secret *add_secret(struct account *a, struct bytes password)
     return s;
 }
 
+static bool has_password(const struct secret *s, struct bytes password)
+{
+    return s->password && s->password_bytes == password.len &&
+           scramble_equal(s->password, password.at, password.len);
+}
+
 static struct secret *find_password(struct account *a, struct bytes password)
 {
-    for (size_t i = 0; i < a->secret_count; i++) {
-        struct secret *s = &a->secrets[i];
-        if (s->password && s->password_bytes == password.len &&
-            scramble_equal(s->password, password.at, password.len))
-            return s;
-    }
+    for (size_t i = 0; i < a->secret_count; i++)
+        if (has_password(&a->secrets[i], password))
+            return &a->secrets[i];
     return NULL;
 }
 
@@ -168,13 +171,11 @@ void account_learn(struct account *a, struct bytes password)
 void account_forget(struct account *a, struct bytes password)
 {
     for (size_t i = a->secret_count; i-- > 0;) {
-        struct secret *s = &a->secrets[i];
-        if (!s->configured && s->password && s->password_bytes == password.len &&
-            scramble_equal(s->password, password.at, password.len)) {
-            log_line(LOG_INFO, "secret_forgotten", LOG_STR("user", a->name),
-                     LOG_STR("reason", "the server refuses it"));
-            drop_secret(a, i);
-        }
+        if (a->secrets[i].configured || !has_password(&a->secrets[i], password))
+            continue;
+        log_line(LOG_INFO, "secret_forgotten", LOG_STR("user", a->name),
+                 LOG_STR("reason", "the server refuses it"));
+        drop_secret(a, i);
     }
 }
 
@@ -475,8 +476,10 @@ static bool account_is_of_use(const struct account *a)
 static void account_free(struct account *a)
 {
     struct proof_result gone = {.verdict = PROOF_FAILED, .message = bytes_text("shutting down")};
-    while (!list_empty(&a->proofs))
-        end_proof(CONTAINER_OF(list_first(&a->proofs), struct proof, node), &gone);
+    for (struct list_node *n = list_first(&a->proofs), *after; n; n = after) {
+        after = list_after(&a->proofs, n);
+        end_proof(CONTAINER_OF(n, struct proof, node), &gone);
+    }
     while (a->secret_count)
         drop_secret(a, a->secret_count - 1);
     for (struct pool *p = a->pools, *next; p; p = next) {

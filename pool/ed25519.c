@@ -20,9 +20,6 @@ struct authentication_plugin {
     int (*authenticate_user)(MYSQL_PLUGIN_VIO *vio, MYSQL *mysql);
 };
 
-struct st_mysql_client_plugin *STDCALL mysql_client_find_plugin(MYSQL *mysql, const char *name,
-                                                                int type);
-
 static const struct authentication_plugin *plugin; /* set by ed25519_load, then only read */
 
 /* The connection that the plugin sees. First member: the plugin hands its address back. */

@@ -222,7 +222,7 @@ bool scramble_native_parse(struct bytes text, uint8_t hash[SCRAMBLE_NATIVE_BYTES
 {
     if (text.len != 1 + 2 * SCRAMBLE_NATIVE_BYTES || text.at[0] != '*')
         return false;
-    uint8_t read[SCRAMBLE_NATIVE_BYTES];
+    uint8_t read[SCRAMBLE_NATIVE_BYTES] = {0};
     for (size_t i = 0; i < sizeof read; i++) {
         int high = hex_value(text.at[1 + 2 * i]);
         int low = hex_value(text.at[2 + 2 * i]);

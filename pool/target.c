@@ -74,7 +74,7 @@ struct target *target_new(struct loop *loop, const struct options *options, char
     list_init(&t->greeting_waiters);
     list_init(&t->pools);
     (void)uv_timer_init(&loop->uv, &t->pump_timer);
-    t->max_allowed_packet = 16 * 1024 * 1024;
+    t->max_allowed_packet = UINT64_C(16) * 1024 * 1024;
     t->scout = pool_new_scout(t);
     account_configure(t);
     return t;
@@ -236,6 +236,7 @@ static void connect_now(struct target *t, struct backend *b)
         uv_pipe_connect(&b->connect_req, &b->conn.uv.pipe, t->where->path, on_connect);
         return;
     }
+    assert(t->address_count > 0);
     const struct sockaddr *to =
         (const struct sockaddr *)&t->address[t->address_next++ % t->address_count];
     int error = uv_tcp_connect(&b->connect_req, &b->conn.uv.tcp, to, on_connect);

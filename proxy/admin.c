@@ -161,31 +161,39 @@ static int open_one(struct proxy *p, const struct address *a, int id, char *text
     return 0;
 }
 
-static void say_why(const struct address *a, int id, int error, char *err, size_t err_bytes)
+/* The sentence for a listener that cannot be opened. */
+struct refusal {
+    char *text;
+    size_t bytes;
+};
+
+static void say_why(const struct refusal *r, const struct address *a, int id, int error)
 {
     char text[ADDRESS_TEXT_MAX_BYTES];
     (void)address_format(a, text, sizeof text);
-    (void)snprintf(err, err_bytes,
+    (void)snprintf(r->text, r->bytes,
                    "cannot listen on %s: %s; choose another address with %s, or \"off\"", text,
                    uv_strerror(error),
                    id == LISTENER_ADMIN ? "--admin-listen or SLUICE_ADMIN_LISTEN"
                                         : "--health-listen or SLUICE_HEALTH_LISTEN");
 }
 
-/* Opens all addresses of one listener; `text` gets them as they are open. */
-static int open_list(struct proxy *p, int id, const struct address *list, size_t count, char *text,
-                     char *err, size_t err_bytes)
+/* Opens all addresses of one listener; `open` (ADMIN_TEXT_BYTES) gets them as they are open. */
+static int open_list(struct proxy *p, int id, char *open, const struct refusal *r)
 {
+    const struct admin_options *o = &p->options->admin;
+    const struct address *list = id == LISTENER_ADMIN ? o->listen : o->health_listen;
+    size_t count = id == LISTENER_ADMIN ? o->listen_count : o->health_listen_count;
     size_t len = 0;
-    (void)snprintf(text, ADMIN_TEXT_BYTES, "off");
+    (void)snprintf(open, ADMIN_TEXT_BYTES, "off");
     for (size_t i = 0; i < count; i++) {
         char one[ADDRESS_TEXT_MAX_BYTES];
         int error = open_one(p, &list[i], id, one, sizeof one);
         if (error) {
-            say_why(&list[i], id, error, err, err_bytes);
+            say_why(r, &list[i], id, error);
             return -1;
         }
-        int wrote = snprintf(text + len, ADMIN_TEXT_BYTES - len, "%s%s", len ? "," : "", one);
+        int wrote = snprintf(open + len, ADMIN_TEXT_BYTES - len, "%s%s", len ? "," : "", one);
         len += wrote > 0 && (size_t)wrote < ADMIN_TEXT_BYTES - len ? (size_t)wrote : 0;
     }
     return 0;
@@ -193,7 +201,7 @@ static int open_list(struct proxy *p, int id, const struct address *list, size_t
 
 static int read_token(struct proxy *p, char *err, size_t err_bytes)
 {
-    struct why why;
+    struct why why = {{0}};
     const char *file = p->options->admin.token_file;
     p->token[0] = '\0';
     if (!file || !*file)
@@ -213,14 +221,13 @@ static int read_token(struct proxy *p, char *err, size_t err_bytes)
 
 int admin_open(struct proxy *p, char *admin, char *health, char *err, size_t err_bytes)
 {
-    const struct admin_options *o = &p->options->admin;
+    struct refusal r = {.text = err, .bytes = err_bytes};
     if (read_token(p, err, err_bytes) != 0)
         return -1;
     p->http = http_server_new(&p->loop->uv, on_request, p);
-    if (open_list(p, LISTENER_ADMIN, o->listen, o->listen_count, admin, err, err_bytes) != 0)
+    if (open_list(p, LISTENER_ADMIN, admin, &r) != 0)
         return -1;
-    return open_list(p, LISTENER_HEALTH, o->health_listen, o->health_listen_count, health, err,
-                     err_bytes);
+    return open_list(p, LISTENER_HEALTH, health, &r);
 }
 
 void admin_close(struct proxy *p)

@@ -11,8 +11,13 @@
 
 enum { CALL_TIMEOUT_MS = 3000, WAIT_STEP_MS = 100 };
 
+struct answer {
+    int status;
+    char body[4096];
+};
+
 static int call_at(const struct address *a, const char *method, const char *path, const char *token,
-                   int *status, char *body, size_t room)
+                   struct answer *answer)
 {
     struct sockaddr_storage ss;
     struct http_call call = {
@@ -24,36 +29,33 @@ static int call_at(const struct address *a, const char *method, const char *path
             return -1;
         call.addr = (const struct sockaddr *)&ss;
     }
-    return http_call(&call, status, body, room);
+    return http_call(&call, &answer->status, answer->body, sizeof answer->body);
 }
 
 /* The admin listener, else the health listener. */
-static int call_any(const struct options *o, const char *method, const char *path,
-                    const char *token, int *status, char *body, size_t room)
+static int get_any(const struct options *o, const char *path, struct answer *answer)
 {
     int error = -1;
     for (size_t i = 0; i < o->admin.listen_count && error; i++)
-        error = call_at(&o->admin.listen[i], method, path, token, status, body, room);
+        error = call_at(&o->admin.listen[i], "GET", path, NULL, answer);
     for (size_t i = 0; i < o->admin.health_listen_count && error; i++)
-        error = call_at(&o->admin.health_listen[i], method, path, token, status, body, room);
+        error = call_at(&o->admin.health_listen[i], "GET", path, NULL, answer);
     return error;
 }
 
-static int get(const struct options *o, const char *path)
+/* 0, or 1 with the cause on stderr. */
+static int judge(int error, const struct answer *answer)
 {
-    char body[4096] = "";
-    int status = 0;
-    int error = call_any(o, "GET", path, NULL, &status, body, sizeof body);
     if (error) {
         (void)fprintf(stderr,
-                      "sluice: no answer on the admin or health listener (%s); is it running, and "
-                      "is admin.listen the same?\n",
+                      "sluice: no answer on the admin listener (%s); is it running, and is "
+                      "admin.listen the same here?\n",
                       strerror(-error));
         return 1;
     }
-    if (status != 200)
-        (void)fprintf(stderr, "sluice: %s", body);
-    return status == 200 ? 0 : 1;
+    if (answer->status != 200)
+        (void)fprintf(stderr, "sluice: %s", answer->body);
+    return answer->status == 200 ? 0 : 1;
 }
 
 static int64_t clock_ms(void)
@@ -68,15 +70,14 @@ static int wait_ready(const struct options *o, int64_t max_ms)
 {
     static const struct timespec pause = {.tv_nsec = WAIT_STEP_MS * 1000000L};
     int64_t end = clock_ms() + max_ms;
-    char body[4096] = "no answer on the admin or health listener\n";
+    struct answer answer = {.body = "no answer on the admin or health listener\n"};
     for (;;) {
-        int status = 0;
-        if (call_any(o, "GET", "/startupz", NULL, &status, body, sizeof body) == 0 &&
-            status == 200 && call_any(o, "GET", "/readyz", NULL, &status, body, sizeof body) == 0 &&
-            status == 200)
+        if (get_any(o, "/startupz", &answer) == 0 && answer.status == 200 &&
+            get_any(o, "/readyz", &answer) == 0 && answer.status == 200)
             return 0;
         if (clock_ms() >= end) {
-            (void)fprintf(stderr, "sluice: not ready after %lld ms: %s", (long long)max_ms, body);
+            (void)fprintf(stderr, "sluice: not ready after %lld ms: %s", (long long)max_ms,
+                          answer.body);
             return 1;
         }
         (void)nanosleep(&pause, NULL);
@@ -85,9 +86,8 @@ static int wait_ready(const struct options *o, int64_t max_ms)
 
 static int post_drain(const struct options *o)
 {
-    char body[4096] = "";
-    int status = 0;
-    struct why why;
+    struct answer answer = {0};
+    struct why why = {{0}};
     char *token = NULL;
     if (o->admin.token_file && *o->admin.token_file) {
         token = environment_read_secret(o->admin.token_file, &why);
@@ -98,24 +98,21 @@ static int post_drain(const struct options *o)
     }
     int error = -1;
     for (size_t i = 0; i < o->admin.listen_count && error; i++)
-        error = call_at(&o->admin.listen[i], "POST", "/drain", token, &status, body, sizeof body);
+        error = call_at(&o->admin.listen[i], "POST", "/drain", token, &answer);
     free(token);
-    if (error) {
-        (void)fprintf(stderr, "sluice: no answer on the admin listener (%s)\n", strerror(-error));
-        return 1;
-    }
-    if (status != 200)
-        (void)fprintf(stderr, "sluice: %s", body);
-    return status == 200 ? 0 : 1;
+    return judge(error, &answer);
 }
 
 int call_running(const struct cli *cli, const struct options *options)
 {
+    struct answer answer = {0};
+    int error = 0;
     switch (cli->action) {
     case CLI_WAIT:
         return wait_ready(options, cli->wait_max_ms);
     case CLI_HEALTH:
-        return get(options, "/readyz");
+        error = get_any(options, "/readyz", &answer);
+        return judge(error, &answer);
     case CLI_DRAIN:
         return post_drain(options);
     case CLI_TOP:

@@ -2,6 +2,7 @@
  *
  * sluice: what is asked for on the command line, and who does it. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "conf/check.h"
 #include "conf/cli.h"
@@ -14,8 +15,6 @@ enum {
     EXIT_OK = 0,
     EXIT_CONFIG = 2,
 };
-
-extern char **environ;
 
 static int act(const struct cli *cli, struct options *options, struct load_request load)
 {
