@@ -108,12 +108,14 @@ static void ask_settings(struct ask_batch *batch, struct backend *b, bool with_c
 static void ask_baseline(struct ask_batch *batch, struct backend *b)
 {
     bool mariadb = b->pool->target->mariadb;
+    bool has_roles = mariadb || b->pool->target->version[0] != '5'; /* MySQL 5.7 has none */
     ask_query(batch, ASK_BASELINE,
               "SELECT @@wait_timeout, @@max_allowed_packet, @@character_set_client, "
               "@@collation_connection, "
-              "@@character_set_results, @@sql_mode, @@autocommit, @@time_zone, @@%s, %s",
+              "@@character_set_results, @@sql_mode, @@autocommit, @@time_zone, @@%s, %s, %s",
               mariadb ? "tx_isolation" : "transaction_isolation",
-              mariadb ? "CONCAT(@@hostname, ':', @@port)" : "@@server_uuid");
+              mariadb ? "CONCAT(@@hostname, ':', @@port)" : "@@server_uuid",
+              has_roles ? "CURRENT_ROLE()" : "NULL");
 }
 
 void ask_settle(struct backend *b)
@@ -143,7 +145,7 @@ void ask_probe(struct backend *b)
 
 /* ---- answers ---- */
 
-enum { BASELINE_COLUMNS = 10 };
+enum { BASELINE_COLUMNS = 11, BASELINE_ROLE = 10 };
 
 static uint64_t number_of(struct bytes text)
 {
@@ -204,10 +206,15 @@ static bool on_baseline(struct backend *b, struct bytes reply, const struct mysq
     b->status = t->fresh_status;
     uint32_t hash = 2166136261u;
     hash = hash_more(hash_more(hash, v[0]), v[1]);
-    for (int i = 5; i < BASELINE_COLUMNS; i++)
+    for (int i = 5; i < BASELINE_ROLE; i++)
         hash = hash_more(hash, v[i]);
     b->baseline_hash = hash;
     b->identity_hash = hash_more(2166136261u, v[9]);
+    /* A reset does not undo SET ROLE, wherever it was hidden: in a routine, a PREPARE. */
+    uint32_t role = hash_more(2166136261u, v[10]);
+    if (b->role_hash && b->role_hash != role)
+        b->retire = true;
+    b->role_hash = role;
     (void)snprintf(t->identity, sizeof t->identity, "%.*s", (int)v[9].len, (const char *)v[9].at);
     return true;
 }

@@ -93,6 +93,7 @@ static bool choose_secret(struct backend *b, struct login_params *params)
     uint8_t random[CHECK_PASSWORD_BYTES];
     char text[CHECK_PASSWORD_BYTES + 1];
     struct secret *s = NULL;
+    b->by_stage1 = false;
 
     switch (b->purpose) {
     case BACKEND_FOR_PROOF:
@@ -111,6 +112,7 @@ static bool choose_secret(struct backend *b, struct login_params *params)
             return false;
         keep_password(b, s->password ? bytes_of(s->password, s->password_bytes) : bytes_of("", 0));
         if (!s->password) {
+            b->by_stage1 = true;
             memcpy(b->native_stage1, s->native_stage1, sizeof b->native_stage1);
             params->native_stage1 = b->native_stage1;
         }

@@ -118,6 +118,7 @@ struct backend {
     bool doomed : 1;  /* the server has closed it or will; never lend */
     bool login_ok : 1; /* the server's OK was seen */
     bool tls_on : 1;
+    bool by_stage1 : 1;      /* logged in without a password: there is none to learn */
     bool served : 1;         /* has been lent before */
     bool connecting : 1;     /* the connect request is out: see connect_req */
     bool statement_over : 1; /* ABANDONED: the end of the statement was seen */
@@ -142,7 +143,8 @@ struct backend {
     struct iobuf in;      /* bytes of an incomplete answer to our own questions */
     struct iobuf request; /* copy of the lessee's statement while it may be sent again */
     uv_connect_t connect_req;
-    uint64_t asked_ms; /* LENT: when the statement was written whose reply is not over; 0: none */
+    uint64_t asked_ms;  /* LENT: when the statement was written whose reply is not over; 0: none */
+    uint32_t role_hash; /* of CURRENT_ROLE() after the login; 0: not asked yet */
     uint32_t identity_hash;   /* of the server it is connected to */
     uint32_t baseline_hash;   /* of the baseline it was born or reset to */
     struct mysql_reply reply; /* LENT and ABANDONED: to the lessee's statement */

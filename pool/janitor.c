@@ -7,8 +7,6 @@
 #include "health/verdict.h"
 #include "pool/pool.h"
 
-enum { FETCH_LAST_ID_AFTER_MS = 500 };
-
 static struct backend *backend_at(struct list_node *n)
 {
     return CONTAINER_OF(n, struct backend, node);
@@ -79,6 +77,10 @@ static void tick_idle(struct backend *b, uint64_t now, size_t idle)
     enum verdict_reason why;
     switch (verdict_on_idle(&rules, &facts, &why)) {
     case VERDICT_CLOSE:
+        if (b->id_owner) { /* that first: it may be asked for yet */
+            pool_start_probe(b);
+            return;
+        }
         backend_end(b,
                     why == VERDICT_REASON_MAX_AGE ? BACKEND_END_MAX_AGE
                     : why == VERDICT_REASON_IDLE  ? BACKEND_END_IDLE_TIMEOUT
@@ -91,8 +93,6 @@ static void tick_idle(struct backend *b, uint64_t now, size_t idle)
     case VERDICT_LEND:
         break;
     }
-    if (b->id_owner && now - b->since_ms >= FETCH_LAST_ID_AFTER_MS)
-        pool_start_probe(b);
 }
 
 static void tick_backends(struct pool *p, uint64_t now)

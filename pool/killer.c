@@ -5,18 +5,26 @@
 
 #include "pool/pool.h"
 
-static void drop_kill(struct pool *p, struct backend *b)
+static void drop_kill(struct pool *p, const struct backend *b)
+{
+    for (size_t i = p->kill_count; i-- > 0;)
+        if (p->kills[i].backend == b)
+            p->kills[i] = p->kills[--p->kill_count];
+}
+
+static bool is_waiting(const struct pool *p, const struct backend *b)
 {
     for (size_t i = 0; i < p->kill_count; i++)
-        if (p->kills[i].backend == b) {
-            p->kills[i] = p->kills[--p->kill_count];
-            return;
-        }
+        if (p->kills[i].backend == b)
+            return true;
+    return false;
 }
 
 bool killer_kill(struct backend *b)
 {
     struct pool *p = b->pool;
+    if (is_waiting(p, b) || p->killing == b)
+        return true;
     if (p->kill_count == POOL_KILLS_MAX)
         return false;
     p->kills[p->kill_count++] = (struct kill){.server_id = b->server_id, .backend = b};

@@ -137,17 +137,29 @@ static size_t coming(const struct pool *p)
 
 /* ---- lending ---- */
 
-/* Nobody's last statement is on it any more. */
-void pool_disown(struct backend *b)
+/* What the last statement left there is not to be had any more: another statement ran. */
+static void drop_last_state(struct backend *b)
 {
     if (b->last_owner)
         b->last_owner->last_backend = NULL;
     b->last_owner = NULL;
+}
+
+/* Nobody's last statement is on it any more. */
+void pool_disown(struct backend *b)
+{
+    drop_last_state(b);
     if (b->id_owner) {
         b->id_owner->id_backend = NULL;
         b->id_owner->last_id_where = LAST_ID_LOST;
     }
     b->id_owner = NULL;
+}
+
+void pool_forget_last_state(struct lessee *l)
+{
+    if (l->last_backend)
+        drop_last_state(l->last_backend);
 }
 
 static enum verdict judge(struct backend *b)
@@ -180,7 +192,9 @@ static enum fit fit_of(const struct backend *b, const struct lessee *l)
     bool owned = (b->last_owner && b->last_owner != l) || (b->id_owner && b->id_owner != l);
     if (b->doomed || b->retire || (l->state.schema == 0 && b->session.schema != 0))
         return FIT_NONE;
-    if (!b->suspect && l->state.charset && session_state_equal(&b->session, &l->state))
+    bool same_id = l->last_id_where != LAST_ID_KNOWN || b->id_owner == l ||
+                   (b->last_insert_id_known && b->last_insert_id == l->last_insert_id);
+    if (!b->suspect && same_id && l->state.charset && session_state_equal(&b->session, &l->state))
         return owned ? FIT_EXACT_OWNED : FIT_EXACT;
     return owned ? FIT_RESTORE_OWNED : FIT_RESTORE;
 }
@@ -219,6 +233,7 @@ static struct backend *pick(struct pool *p, struct lessee *l)
 void pool_start_probe(struct backend *b)
 {
     b->pool->target->stats.probes++;
+    drop_last_state(b);
     backend_move(b, BACKEND_PROBE);
     b->deadline_ms = b->since_ms + (uint64_t)options_of(b->pool)->probe_timeout_ms;
     if (b->id_owner) {
@@ -357,7 +372,7 @@ static bool assign(struct pool *p, struct backend *b, struct lessee *l)
     return true;
 }
 
-/* The one that its LAST_INSERT_ID() lives in, whatever it takes; else the one it had last, if it
+/* The one that its LAST_INSERT_ID() lives in, if at all possible; else the one it had last, if it
  * fits as it is. */
 static struct backend *own_backend(struct lessee *l)
 {
@@ -365,8 +380,13 @@ static struct backend *own_backend(struct lessee *l)
     if (!b || b->state != BACKEND_IDLE)
         return NULL;
     enum fit fit = fit_of(b, l);
-    bool fits = l->id_backend ? fit != FIT_NONE : fit == FIT_EXACT || fit == FIT_EXACT_OWNED;
-    return fits && judge(b) == VERDICT_LEND ? b : NULL;
+    enum verdict verdict = judge(b);
+    if (l->id_backend)
+        return fit != FIT_NONE &&
+                       (verdict == VERDICT_LEND || (l->wants_last_id && verdict == VERDICT_PROBE))
+                   ? b
+                   : NULL;
+    return fit >= FIT_EXACT_OWNED && verdict == VERDICT_LEND ? b : NULL;
 }
 
 bool pool_lend_own(struct lessee *l)
@@ -383,11 +403,17 @@ static bool may_pin(const struct pool *p, const struct lessee *l)
     return !l->wants_pin || p->pinned < (uint32_t)options_of(p)->max_pinned;
 }
 
+/* The value that it asks for is on a backend that is busy being asked for it. */
+static bool must_wait_for_id(const struct lessee *l)
+{
+    return l->wants_last_id && l->id_backend && l->id_backend->state != BACKEND_IDLE;
+}
+
 static struct lessee *first_waiter(struct pool *p)
 {
     for (struct list_node *n = list_first(&p->waiters); n; n = list_after(&p->waiters, n)) {
         struct lessee *l = CONTAINER_OF(n, struct lessee, node);
-        if (may_pin(p, l))
+        if (may_pin(p, l) && !must_wait_for_id(l))
             return l;
     }
     return NULL;
@@ -397,7 +423,7 @@ bool pool_lend(struct lessee *l)
 {
     struct pool *p = l->pool;
     assert(!l->waiting && !l->backend);
-    if (may_pin(p, l) && !first_waiter(p)) {
+    if (may_pin(p, l) && !must_wait_for_id(l) && !first_waiter(p)) {
         struct backend *b = own_backend(l);
         if (!b)
             b = pick(p, l);
@@ -442,7 +468,14 @@ void pool_pump(struct pool *p)
     killer_pump(p);
     struct lessee *l;
     while ((l = first_waiter(p))) {
-        struct backend *b = pick(p, l);
+        if (l->wants_last_id && l->last_id_where == LAST_ID_LOST) {
+            struct lend_error lost = {.failure = LEND_ID_LOST};
+            refuse(l, &lost);
+            continue;
+        }
+        struct backend *b = own_backend(l);
+        if (!b)
+            b = pick(p, l);
         if (!b)
             break;
         bool ready = assign(p, b, l);
@@ -610,7 +643,8 @@ void pool_on_login(struct backend *b)
 {
     struct pool *p = b->pool;
     b->session.multi_statements = true;
-    if (b->purpose == BACKEND_FOR_POOL || b->purpose == BACKEND_FOR_PROOF)
+    bool proves = b->purpose == BACKEND_FOR_POOL || b->purpose == BACKEND_FOR_PROOF;
+    if (proves && !b->by_stage1)
         account_learn(p->account, bytes_of(b->password, b->password_bytes));
     if (b->purpose == BACKEND_FOR_CHECK) {
         proof_on_login(p, b);
@@ -647,7 +681,7 @@ void pool_on_login_refused(struct backend *b, uint16_t code, const char *sqlstat
         target_failed(t, text);
         return;
     }
-    if (code == 1045)
+    if (code == 1045 && !b->by_stage1)
         account_forget(p->account, bytes_of(b->password, b->password_bytes));
     p->login_error.failure = LEND_LOGIN_REFUSED;
     p->login_error.code = code;

@@ -52,7 +52,7 @@ struct lessee {
     uint64_t last_insert_id;
     enum last_id_where last_id_where;
     uint8_t charset_number; /* collation number of its login, for a charset not yet known by name */
-    bool wants_last_id;     /* LAST_INSERT_ID() must be right on the backend that is lent */
+    bool wants_last_id;     /* it is asked for: an unknown one is refused */
     bool wants_pin;         /* will keep it between statements: max_pinned is about such */
     bool wants_fresh;       /* reset it first, so that nothing of a statement before is left */
     bool waiting;           /* in the queue */
@@ -114,6 +114,8 @@ void pool_drop(struct lessee *l, enum backend_end why, const char *detail);
 void pool_forget(struct lessee *l);
 /* Its last statement and LAST_INSERT_ID() are as on a fresh connection. */
 void pool_forget_statement(struct lessee *l);
+/* Something ran, here or there, that leaves nothing of its last statement. */
+void pool_forget_last_state(struct lessee *l);
 /* LAST_INSERT_ID() may have changed on the backend that it has now. */
 void pool_last_id_in_backend(struct lessee *l);
 

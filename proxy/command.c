@@ -12,10 +12,12 @@
 #include "protocol/sql_scan.h"
 #include "proxy/auth.h"
 #include "proxy/spool.h"
+#include "proxy/statements.h"
 
 enum {
     REQUEST_END_MARK = 0xFFFFFFFE, /* statement id of phpworker's mark: design.md, MySQL rule 13 */
-    CURSOR_FLAGS_AT = 5,           /* of COM_STMT_EXECUTE's payload */
+    STATEMENT_LAST = 0xFFFFFFFF,
+    CURSOR_FLAGS_AT = 5, /* of COM_STMT_EXECUTE's payload */
 };
 
 static struct backend *backend_of(const struct session *s)
@@ -100,7 +102,9 @@ static uint32_t scan_mode(const struct session *s)
     /* A pinned session may have moved its sql_mode; the server tells of one bit in its status. */
     if (b && (b->status & MYSQL_STATUS_NO_BACKSLASH_ESCAPES))
         mode |= SQL_MODE_NO_BACKSLASH_ESCAPES;
-    if (charset_has_ascii_tails(names_text(t->names, s->lessee.state.charset)))
+    name_id charset = s->lessee.state.charset ? s->lessee.state.charset
+                                              : t->charset_of_id[s->lessee.charset_number];
+    if (!charset || charset_has_ascii_tails(names_text(t->names, charset)))
         mode |= SQL_MODE_MULTIBYTE_UNSAFE;
     return mode;
 }
@@ -252,7 +256,7 @@ static void let_go(struct session *s)
         s->proxy->stats.rolled_back_request_end++;
     bool role = (s->pins & PIN_ROLE) != 0;
     session_set_pins(s, 0);
-    s->open_statements = 0;
+    statements_clear(&s->statements);
     if (role)
         pool_drop(&s->lessee, BACKEND_END_DIRTY, "a reset keeps the role");
     else
@@ -285,6 +289,7 @@ static enum command_verdict set_option(struct session *s, struct bytes payload)
         return COMMAND_RUN;
     }
     s->lessee.state.multi_statements = payload.at[1] == 0;
+    pool_forget_last_state(&s->lessee);
     s->proxy->stats.local_answers[MYSQL_COM_SET_OPTION]++;
     session_send(s, packet,
                  mysql_eof_packet(packet, sizeof packet, 1, s->proxy->target->fresh_status, 0));
@@ -301,7 +306,8 @@ static enum command_verdict close_statement(struct session *s, struct bytes payl
         s->ran_before = false;
         return COMMAND_ANSWERED;
     }
-    return COMMAND_RUN;
+    /* One that is not open here means nothing; servers are silent about it too. */
+    return statements_has(&s->statements, s->plan.statement_id) ? COMMAND_RUN : COMMAND_ANSWERED;
 }
 
 static enum command_verdict process_kill(struct session *s, struct bytes payload)
@@ -310,24 +316,33 @@ static enum command_verdict process_kill(struct session *s, struct bytes payload
     return is_ours(id) ? answer_kill(s, id, false) : COMMAND_RUN;
 }
 
-static enum command_verdict execute(struct session *s, struct bytes payload)
+/* Ids are those of the pinned backend; one that this client has not prepared may be anybody's. */
+static enum command_verdict use_statement(struct session *s, struct bytes payload)
 {
     s->plan.statement_id = statement_id_of(payload);
-    s->plan.dml = true;
-    if (payload.len > CURSOR_FLAGS_AT && payload.at[CURSOR_FLAGS_AT] != 0)
-        s->plan.pins |= PIN_CURSOR;
-    if (!backend_of(s))
-        return refuse(s, MYSQL_ERROR_UNKNOWN_STATEMENT,
-                      "unknown prepared statement: it was closed, or never prepared here");
+    if (backend_of(s) && s->plan.statement_id == STATEMENT_LAST && s->statements.count)
+        return COMMAND_RUN; /* MariaDB: the last one prepared here */
+    if (!backend_of(s) || !statements_has(&s->statements, s->plan.statement_id))
+        return refuse(
+            s, MYSQL_ERROR_UNKNOWN_STATEMENT,
+            "unknown prepared statement: it was closed, or never prepared on this connection");
     return COMMAND_RUN;
 }
 
-static enum command_verdict fetch_or_reset(struct session *s, struct bytes payload)
+static enum command_verdict execute(struct session *s, struct bytes payload)
+{
+    s->plan.dml = true;
+    if (payload.len > CURSOR_FLAGS_AT && payload.at[CURSOR_FLAGS_AT] != 0)
+        s->plan.pins |= PIN_CURSOR;
+    return use_statement(s, payload);
+}
+
+static enum command_verdict send_long_data(struct session *s, struct bytes payload)
 {
     s->plan.statement_id = statement_id_of(payload);
-    if (!backend_of(s))
-        return refuse(s, MYSQL_ERROR_UNKNOWN_STATEMENT,
-                      "unknown prepared statement: it was closed, or never prepared here");
+    if (!statements_has(&s->statements, s->plan.statement_id))
+        return COMMAND_ANSWERED; /* servers are silent about it */
+    s->plan.pins |= PIN_LONG_DATA;
     return COMMAND_RUN;
 }
 
@@ -335,6 +350,8 @@ static enum command_verdict change_user(struct session *s, struct bytes payload)
 {
     let_go(s);
     session_logout(s);
+    s->deadline_ms =
+        loop_now_ms(s->proxy->loop) + (uint64_t)s->proxy->options->mysql.login_timeout_ms;
     switch (auth_begin_change(s, payload)) {
     case AUTH_WAIT:
     case AUTH_ACCEPTED:
@@ -372,6 +389,7 @@ enum command_verdict command_take(struct session *s, struct bytes payload)
     case MYSQL_COM_PING:
         if (backend_of(s))
             return COMMAND_RUN;
+        pool_forget_last_state(&s->lessee); /* it sets ROW_COUNT() */
         return answer_locally(s);
     case MYSQL_COM_QUERY:
         return take_query(s, payload);
@@ -392,11 +410,10 @@ enum command_verdict command_take(struct session *s, struct bytes payload)
     case MYSQL_COM_STMT_EXECUTE:
         return execute(s, payload);
     case MYSQL_COM_STMT_SEND_LONG_DATA:
-        s->plan.pins |= PIN_LONG_DATA;
-        return COMMAND_RUN;
+        return send_long_data(s, payload);
     case MYSQL_COM_STMT_FETCH:
     case MYSQL_COM_STMT_RESET:
-        return fetch_or_reset(s, payload);
+        return use_statement(s, payload);
     case MYSQL_COM_SLEEP:
     case MYSQL_COM_FIELD_LIST:
     case MYSQL_COM_CREATE_DB:
@@ -438,12 +455,11 @@ static uint32_t pins_after_statement_commands(struct session *s, uint32_t pins, 
     switch (s->plan.command) {
     case MYSQL_COM_STMT_PREPARE:
         if (!failed)
-            s->open_statements++;
+            statements_add(&s->statements, b->reply.statement_id);
         break;
     case MYSQL_COM_STMT_CLOSE:
-        if (s->open_statements)
-            s->open_statements--;
-        if (!s->open_statements)
+        (void)statements_remove(&s->statements, s->plan.statement_id);
+        if (!s->statements.count)
             pins &= ~(uint32_t)(PIN_CURSOR | PIN_LONG_DATA);
         break;
     case MYSQL_COM_STMT_EXECUTE:
@@ -459,7 +475,7 @@ static uint32_t pins_after_statement_commands(struct session *s, uint32_t pins, 
         break;
     }
     pins &= ~(uint32_t)PIN_PREPARED_STATEMENT;
-    return s->open_statements ? pins | PIN_PREPARED_STATEMENT : pins;
+    return s->statements.count ? pins | PIN_PREPARED_STATEMENT : pins;
 }
 
 /* A change of state that no rule foresaw. */
@@ -490,7 +506,9 @@ static void note_globals(struct session *s)
 
 static void note_last_id(struct session *s, const struct mysql_reply *r)
 {
-    if (r->insert_id || (s->plan.flags & SQL_F_SETS_LAST_INSERT_ID) ||
+    bool returned_rows =
+        s->plan.dml && r->had_rows; /* INSERT .. RETURNING ends by an OK without an id */
+    if (r->insert_id || returned_rows || (s->plan.flags & SQL_F_SETS_LAST_INSERT_ID) ||
         (s->plan.pins &
          (PIN_ROUTINE | PIN_UNKNOWN_FUNCTION | PIN_TEXT_PREPARE | PIN_SESSION_VARIABLE)))
         pool_last_id_in_backend(&s->lessee);
@@ -504,8 +522,8 @@ void command_done(struct session *s)
     uint32_t pins = s->plan.pins_before & ~(uint32_t)PIN_TRANSACTION;
 
     if (s->plan.shape != MYSQL_REPLY_NONE) {
-        if (!failed && s->plan.shape != MYSQL_REPLY_STRING && s->plan.shape != MYSQL_REPLY_PREPARE)
-            b->status = r->status & (uint16_t)~MYSQL_STATUS_MORE_RESULTS;
+        /* An ERR has no status: what an OK before it in the same reply said still holds. */
+        b->status = r->status & (uint16_t)~MYSQL_STATUS_MORE_RESULTS;
         pins |= unforeseen(s, r);
         note_last_id(s, r);
     }
@@ -532,7 +550,9 @@ void command_done(struct session *s)
         pins |= PIN_TRANSACTION;
     if (other_autocommit)
         pins |= PIN_SESSION_VARIABLE;
-    if (failed && s->plan.dml)
+    /* A statement that failed before it ran (syntax, access, unknown names: class 42) left nothing,
+     * unless a trigger did. */
+    if (failed && (s->plan.dml || memcmp(r->error_sqlstate, "42", 2) != 0))
         b->suspect = true;
     if (!failed)
         note_globals(s);

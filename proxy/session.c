@@ -15,6 +15,12 @@
 #include "proxy/command.h"
 #include "proxy/spool.h"
 
+#define STATE_IS_GONE                                                                              \
+    "the state of the last statement (ROW_COUNT, FOUND_ROWS, warnings, "                           \
+    "LAST_INSERT_ID) is gone: its "                                                                \
+    "connection went to another client meanwhile; ask for it inside a "                            \
+    "transaction with the statement"
+
 const char *session_state_word(enum session_state_id state)
 {
     static const char *const word[] = {
@@ -226,6 +232,9 @@ static void send_lend_error(struct session *s, uint8_t seq)
         session_send_error(s, seq, MYSQL_ERROR_BACKEND_DOWN,
                            lend_failure_text(s, text, sizeof text));
         break;
+    case LEND_ID_LOST:
+        session_send_error(s, seq, MYSQL_ERROR_REFUSED, STATE_IS_GONE);
+        break;
     case LEND_REFUSED:
     case LEND_LOGIN_REFUSED:
         session_send_err(s, seq, e->code, e->sqlstate, bytes_text(e->message));
@@ -298,11 +307,7 @@ static void drop_request(struct session *s)
 
 static enum session_state_id refuse_own(struct session *s)
 {
-    session_send_error(s, 1, MYSQL_ERROR_REFUSED,
-                       "the state of the last statement (ROW_COUNT, FOUND_ROWS, warnings, "
-                       "LAST_INSERT_ID) is gone: its "
-                       "connection went to another client meanwhile; ask for it inside a "
-                       "transaction with the statement");
+    session_send_error(s, 1, MYSQL_ERROR_REFUSED, STATE_IS_GONE);
     drop_request(s);
     session_plan_clear(s);
     return SESSION_READY;
@@ -725,7 +730,7 @@ void session_logout(struct session *s)
 {
     leave_backend(s);
     session_set_pins(s, 0);
-    s->open_statements = 0;
+    statements_clear(&s->statements);
     if (s->lessee.pool)
         pool_forget(&s->lessee);
     s->lessee.pool = NULL;
@@ -914,8 +919,18 @@ static void tick_transaction(struct session *s, uint64_t now)
              LOG_STR("user", s->account->name), LOG_UINT("idle_ms", now - s->active_ms));
     pool_give_back_dirty(&s->lessee);
     session_set_pins(s, 0);
-    s->open_statements = 0;
+    statements_clear(&s->statements);
     s->in_transaction_lost = true;
+}
+
+/* Warnings and FOUND_ROWS are asked for at once or not at all: who waits goes first. */
+static void tick_last_statement(struct session *s, uint64_t now)
+{
+    if (s->state != SESSION_READY || s->pins != PIN_LAST_STATEMENT ||
+        list_empty(&s->lessee.pool->waiters) || now - s->active_ms < SESSION_LAST_STATEMENT_MS)
+        return;
+    session_set_pins(s, 0);
+    pool_give_back(&s->lessee);
 }
 
 static void tick(struct session *s, uint64_t now)
@@ -929,6 +944,7 @@ static void tick(struct session *s, uint64_t now)
         return;
     }
     tick_transaction(s, now);
+    tick_last_statement(s, now);
     if (idle_limit && s->state == SESSION_READY && now - s->active_ms >= idle_limit)
         session_end(s, CLOSE_IDLE_TIMEOUT);
 }

@@ -24,6 +24,7 @@
 #include "protocol/sql_scan.h"
 #include "proxy/close_reason.h"
 #include "proxy/proxy.h"
+#include "proxy/statements.h"
 
 struct auth;
 struct spool;
@@ -52,7 +53,8 @@ enum session_state_id {
 enum {
     SESSION_ID_BIT = 0x80000000u, /* what tells our connection ids from a server's */
     SESSION_WHOLE_MAX_BYTES =
-        256 * 1024, /* commands up to this size wait in memory, others in a file */
+        256 * 1024,                  /* commands up to this size wait in memory, others in a file */
+    SESSION_LAST_STATEMENT_MS = 200, /* how long warnings hold a backend that others wait for */
     SESSION_AHEAD_MAX_BYTES = 64 * 1024, /* taken of a client that does not wait for its reply */
 };
 
@@ -94,11 +96,11 @@ struct session {
     size_t request_bytes; /* of the command in hand, at the front of the view; 0: spooled */
 
     struct plan plan;
-    uint32_t pins;            /* enum pin */
-    uint32_t open_statements; /* prepared on the pinned backend */
-    uint64_t command_ns;      /* uv_hrtime when the command was whole */
-    uint64_t active_ms;       /* when the client last did something */
-    uint64_t deadline_ms;     /* of GREETING and LOGIN; 0: none */
+    uint32_t pins;                /* enum pin */
+    struct statements statements; /* prepared on the pinned backend; owned */
+    uint64_t command_ns;          /* uv_hrtime when the command was whole */
+    uint64_t active_ms;           /* when the client last did something */
+    uint64_t deadline_ms;         /* of GREETING and LOGIN; 0: none */
 
     /* Facts from callbacks, taken by the steps. */
     bool lent : 1; /* the backend has come */

@@ -59,6 +59,7 @@ static void on_backend_read(struct lessee *l, uint8_t *at, size_t len)
         }
     }
     if (event == MYSQL_REPLY_BROKEN || (event == MYSQL_REPLY_END && len)) {
+        s->lost_seq = b->reply.next_seq;
         pool_drop(l, BACKEND_END_PROTOCOL, "reply not understood");
         session_lost(s);
         return;
@@ -120,11 +121,11 @@ void session_lost(struct session *s)
 {
     bool running_statement = s->statement_sent;
     bool in_transaction = (s->pins & PIN_TRANSACTION) != 0;
-    bool had_state = s->pins != 0;
+    bool had_state = (s->pins & ~(uint32_t)PIN_LAST_STATEMENT) != 0;
     uint8_t seq = s->lost_seq ? s->lost_seq : 1;
     s->statement_sent = false;
     session_set_pins(s, 0);
-    s->open_statements = 0;
+    statements_clear(&s->statements);
     if (!running_statement) {
         if (!had_state)
             return;
