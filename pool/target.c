@@ -2,9 +2,11 @@
 #include "pool/target.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "pool/account.h"
@@ -218,6 +220,31 @@ void target_succeeded(struct target *t)
     backoff_reset(&t->backoff);
     t->next_connect_ms = 0;
     target_heard(t);
+}
+
+static bool has_ended(const struct backend *b)
+{
+    uv_os_fd_t fd;
+    char byte;
+    if (uv_fileno(&b->conn.uv.handle, &fd) != 0)
+        return true;
+    ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n >= 0 || errno != EAGAIN; /* an idle server has nothing to say but goodbye */
+}
+
+bool target_is_lost(const struct target *t)
+{
+    size_t asked = 0;
+    struct list *pools = (struct list *)&t->pools;
+    for (struct list_node *n = list_first(pools); n; n = list_after(pools, n)) {
+        struct list *idle = &CONTAINER_OF(n, struct pool, node)->backends[BACKEND_IDLE];
+        struct list *closing = &CONTAINER_OF(n, struct pool, node)->backends[BACKEND_CLOSING];
+        for (struct list_node *m = list_first(idle); m; m = list_after(idle, m), asked++)
+            if (!has_ended(CONTAINER_OF(m, struct backend, node)))
+                return false;
+        asked += closing->count > 1; /* beside the one that the question is about */
+    }
+    return asked > 0;
 }
 
 /* ---- connecting ---- */

@@ -112,6 +112,10 @@ void target_check(struct target *t);
 void target_wait_known(struct target *t, struct target_waiter *w);
 void target_stop_waiting(struct target *t, struct target_waiter *w);
 
+/* Has the whole server gone, and not one connection alone? True when others were idle and all of
+ * them have ended too, noticed yet or not. */
+bool target_is_lost(const struct target *t);
+
 /* Connects `b` to the next address, resolving the name first when that is due. The end comes by
  * backend_on_connected or backend_end. */
 void target_connect(struct target *t, struct backend *b);

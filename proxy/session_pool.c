@@ -11,7 +11,7 @@
 #include "proxy/session.h"
 #include "proxy/spool.h"
 
-enum { SESSION_LEND_TRIES_MAX = 3 };
+enum { SESSION_LEND_TRIES_MAX = 3, SESSION_RETRY_UNDER_NS = 1000000000 };
 
 static struct session *session_of_lessee(const struct lessee *l)
 {
@@ -91,11 +91,14 @@ static void drop_kept_request(struct session *s)
     s->spool = NULL;
 }
 
-/* One more try of a plain read whose backend died before a byte of the reply came. */
+/* One more try of a plain read, when the whole server went before a byte of the reply came. When
+ * its connection alone went somebody has killed it, and a killed statement is never replayed. */
 static bool retry(struct session *s, struct iobuf *request)
 {
+    uint64_t ran_ns = uv_hrtime() - s->command_ns;
     if (!s->plan.may_retry || s->plan.retried || s->reply_begun || !iobuf_len(request) ||
-        !s->proxy->options->mysql.retry_reads)
+        !s->proxy->options->mysql.retry_reads || ran_ns > SESSION_RETRY_UNDER_NS ||
+        !target_is_lost(s->proxy->target))
         return false;
     s->plan.retried = true;
     s->proxy->stats.retries++;

@@ -311,3 +311,16 @@ def a_crashed_server_comes_back(t):
     except wire.ServerError as e:
         assert e.text.startswith("sluice: "), e
     assert t.client(db="app").value("SELECT 3") == "3"
+
+
+@case(needs="sluice")
+def a_killed_read_is_not_replayed(t):
+    t.front(pool_max=3, min_idle=2)
+    c = t.client(db="app")
+    reading = t.background(c.query, "SELECT SLEEP(0.9)")
+    victim = t.until("the read to run", lambda: [p["id"] for p in t.db.processes("app") if "SLEEP" in (p["info"] or "")])
+    t.db.admin.query(f"KILL {victim[0]}")
+    e = t.fails((1927, 1317), reading.result, 10)
+    assert e.seq == 1, e
+    assert not any("SLEEP" in (p["info"] or "") for p in t.db.processes("app"))
+    assert t.front().sluice.metric("sluice_retries_total", proto="mysql") == 0
