@@ -19,7 +19,7 @@ PKGS       += $(if $(LLHTTP_PKG),libllhttp)
 LLHTTP_SRC := $(if $(LLHTTP_PKG),,$(addprefix /usr/share/llhttp/,api.c http.c llhttp.c))
 LLHTTP_INC := $(if $(LLHTTP_PKG),,-I/usr/share/include/llhttp)
 
-WARN     := -Wall -Wextra -Wshadow -Wswitch-enum -Wvla -Werror -Wno-format-truncation
+WARN     := -Wall -Wextra -Wshadow -Wswitch-enum -Wvla -Werror $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),,-Wno-format-truncation)
 OPT      ?= -O2 -g
 CPPFLAGS += -I. -D_GNU_SOURCE -DSLUICE_VERSION='"$(VERSION)"' -DSLUICE_COMMIT='"$(COMMIT)"' \
             $(if $(HAVE_SYSTEMD),-DHAVE_SYSTEMD) $(LLHTTP_INC) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)

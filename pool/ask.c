@@ -186,13 +186,12 @@ static bool on_baseline(struct backend *b, struct bytes reply, const struct mysq
 
     b->wait_timeout_ms = number_of(v[0]) * 1000;
     t->max_allowed_packet = number_of(v[1]);
-    name_id old = b->session.charset;
     if (charset_is_unit(v[2], v[3], v[4]))
         session_state_set_charset(t->names, &b->session, v[2], v[3]);
-    else
+    else {
+        names_unref(t->names, b->session.charset);
         b->session.charset = 0;
-    if (b->session.charset == 0)
-        names_unref(t->names, old);
+    }
     uint32_t flags = t->mariadb ? SQL_MODE_MARIADB : 0;
     if (text_has(v[5], "NO_BACKSLASH_ESCAPES"))
         flags |= SQL_MODE_NO_BACKSLASH_ESCAPES;

@@ -33,7 +33,7 @@ static inline size_t iobuf_len(const struct iobuf *b)
 
 static inline struct bytes iobuf_bytes(const struct iobuf *b)
 {
-    return bytes_of(b->data + b->start, iobuf_len(b));
+    return bytes_of(b->data ? b->data + b->start : NULL, iobuf_len(b)); /* NULL + 0 is undefined */
 }
 
 /* False when the limit would be passed; nothing is added then. `add` must not lie in the buffer. */

@@ -131,6 +131,9 @@ void killer_on_answered(struct backend *side)
     if (victim) { /* else these answers were to the side connection's own settling */
         p->killing = NULL;
         victim->kill_over = true;
+        if (victim->state == BACKEND_ABANDONED) /* a killed statement ends soon, or never */
+            victim->deadline_ms = loop_now_ms(p->target->loop) +
+                                  (uint64_t)p->target->options->mysql.connect_timeout_ms;
         if (victim->state == BACKEND_ABANDONED)
             killer_on_statement_over(victim);
     }

@@ -126,8 +126,13 @@ static bool plugin_reply(struct login *l, struct bytes plugin, uint8_t *reply, s
         return true;
     }
     if (bytes_equal(plugin, bytes_text("mysql_clear_password")) && channel_is_safe(l)) {
-        memcpy(reply, l->params.password.at, l->params.password.len);
         *len = l->params.password.len + 1;
+        if (*len > LOGIN_REPLY_BYTES) {
+            fail(l, "password too long");
+            return false;
+        }
+        if (l->params.password.len)
+            memcpy(reply, l->params.password.at, l->params.password.len);
         reply[*len - 1] = 0;
         return true;
     }

@@ -11,6 +11,9 @@
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_command.h"
 
+/* No schema has this name: what it stands for is entered anew before the next statement. */
+#define SCHEMA_UNKNOWN "\x01unknown"
+
 static uint64_t now_of(const struct pool *p)
 {
     return loop_now_ms(p->target->loop);
@@ -95,6 +98,9 @@ static bool total_has_room(struct pool *p, size_t extra)
     const struct mysql_options *m = options_of(p);
     if (t->open_backends < (size_t)m->pool_total + extra)
         return true;
+    for (struct list_node *n = list_first(&t->pools); n; n = list_after(&t->pools, n))
+        if (!list_empty(&CONTAINER_OF(n, struct pool, node)->backends[BACKEND_CLOSING]))
+            return false; /* room comes, without another one having to go */
     struct backend *b = idlest(t, p);
     if (b)
         backend_end(b, BACKEND_END_EVICTED, NULL);
@@ -118,7 +124,7 @@ bool pool_may_open_extra(struct pool *p)
         return false;
     if (p->open >= (size_t)pool_max(p) + reserved) {
         struct list_node *n = list_first(&p->backends[BACKEND_IDLE]);
-        if (n)
+        if (n && list_empty(&p->backends[BACKEND_CLOSING]))
             backend_end(backend_at(n), BACKEND_END_EVICTED, NULL);
         return false;
     }
@@ -529,11 +535,19 @@ void pool_drop(struct lessee *l, enum backend_end why, const char *detail)
     backend_end(b, why, detail);
 }
 
+/* Those that are, or will be, lent: no side connections, no checks, none on its way out. */
+static size_t lendable(const struct pool *p)
+{
+    return p->backends[BACKEND_SETTLE].count + p->backends[BACKEND_IDLE].count +
+           p->backends[BACKEND_LENT].count + p->backends[BACKEND_PROBE].count +
+           p->backends[BACKEND_RESET].count + p->backends[BACKEND_ABANDONED].count;
+}
+
 /* Closes what must not live on, else makes it available. */
 static void become_idle(struct backend *b)
 {
     struct pool *p = b->pool;
-    if (b->retire || b->doomed || p->open > (size_t)pool_max(p) || p->target->closing) {
+    if (b->retire || b->doomed || lendable(p) > (size_t)pool_max(p) || p->target->closing) {
         enum backend_end why = b->retire   ? BACKEND_END_RETIRED
                                : b->doomed ? BACKEND_END_SERVER_CLOSED
                                            : BACKEND_END_SURPLUS;
@@ -643,7 +657,8 @@ void pool_on_login(struct backend *b)
 {
     struct pool *p = b->pool;
     b->session.multi_statements = true;
-    bool proves = b->purpose == BACKEND_FOR_POOL || b->purpose == BACKEND_FOR_PROOF;
+    /* A proof learns by itself, once the account is known to refuse other passwords. */
+    bool proves = b->purpose == BACKEND_FOR_POOL;
     if (proves && !b->by_stage1)
         account_learn(p->account, bytes_of(b->password, b->password_bytes));
     if (b->purpose == BACKEND_FOR_CHECK) {
@@ -795,6 +810,22 @@ void pool_retire_older(struct pool *p, const struct backend *newest)
             else
                 b->retire = true;
         }
+}
+
+void pool_schemas_moved(struct target *t)
+{
+    static const enum backend_state free_states[] = {BACKEND_IDLE, BACKEND_PROBE, BACKEND_RESET,
+                                                     BACKEND_SETTLE};
+    for (struct list_node *n = list_first(&t->pools); n; n = list_after(&t->pools, n)) {
+        struct pool *p = CONTAINER_OF(n, struct pool, node);
+        for (size_t i = 0; i < sizeof free_states / sizeof free_states[0]; i++) {
+            struct list *l = &p->backends[free_states[i]];
+            for (struct list_node *m = list_first(l); m; m = list_after(l, m))
+                if (backend_at(m)->session.schema)
+                    session_state_set_schema(t->names, &backend_at(m)->session,
+                                             bytes_text(SCHEMA_UNKNOWN));
+        }
+    }
 }
 
 void pool_retire(struct pool *p)

@@ -148,6 +148,8 @@ void pool_retire_older(struct pool *p, const struct backend *newest);
 /* Idle ones close now, lent ones when they come back. */
 void pool_retire_all(struct target *t);
 void pool_retire(struct pool *p);
+/* A schema was made, dropped or changed: which one an idle backend is in, if any, is not known. */
+void pool_schemas_moved(struct target *t);
 /* Room for one more connection that is not to be lent: within the limits, `reserved` included; an
  * idle one goes if need be. */
 bool pool_may_open_extra(struct pool *p);

@@ -496,8 +496,10 @@ static uint32_t unforeseen(const struct session *s, const struct mysql_reply *r)
 
 static void note_globals(struct session *s)
 {
-    if (s->plan.flags & SQL_F_DATABASE_DDL)
+    if (s->plan.flags & SQL_F_DATABASE_DDL) {
         account_schemas_forget_all(s->proxy->target);
+        pool_schemas_moved(s->proxy->target);
+    }
     bool may_be_global = s->plan.kind == SQL_SET && (s->plan.flags & SQL_F_EXECUTABLE_COMMENT);
     if ((s->plan.flags & SQL_F_SET_GLOBAL) || may_be_global)
         pool_retire_all(

@@ -586,6 +586,11 @@ static enum session_state_id step_infile(struct session *s)
         if (s->skip_left == 0) {
             if (s->view_len < MYSQL_HEADER_BYTES)
                 return SESSION_INFILE;
+            if (s->view_at[3] != s->skip_seq) {
+                session_end(s, CLOSE_CLIENT_PROTOCOL);
+                return SESSION_CLOSING;
+            }
+            s->skip_seq++;
             s->skip_left = mysql_header_length(s->view_at);
             uint8_t header[MYSQL_HEADER_BYTES];
             mysql_header_write(header, (uint32_t)s->skip_left,
@@ -624,6 +629,7 @@ static enum session_state_id step_relay(struct session *s)
     if (s->infile_wanted) {
         s->infile_wanted = false;
         s->skip_left = 0;
+        s->skip_seq = backend_of(s)->reply.next_seq;
         return SESSION_INFILE;
     }
     if (!s->reply_over)

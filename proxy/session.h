@@ -126,7 +126,7 @@ struct session {
     name_id schema_before;         /* owned: COM_INIT_DB puts it back when it fails */
     uint64_t skip_left;  /* SKIPPING, INFILE: payload bytes of the packet in hand still to come */
     bool skip_continues; /* SKIPPING: another packet of the same command follows */
-    uint8_t skip_seq;
+    uint8_t skip_seq;    /* likewise: sequence id of the next packet, or of our answer */
 };
 
 /* From the listener: takes the waiting connection. */

@@ -171,3 +171,37 @@ def an_idle_transaction_is_ended_in_time(t):
         pass
     else:
         raise AssertionError("COMMIT succeeded for a transaction that was rolled back")
+
+
+@case(needs="sluice")
+def one_victim_killed_many_times_at_once_is_killed_once(t):
+    f = t.front(pool_max=2)
+    a, k = t.client(db="app", front=f), t.client(db="app", front=f)
+    waiting = t.background(a.query, "SELECT SLEEP(20)")
+    t.until("the query to run", lambda: any("SLEEP" in (p["info"] or "") for p in t.db.processes("app")))
+    for _ in range(6):
+        k.query(f"KILL QUERY {a.greeting.connection_id}")
+    try:
+        waiting.result(10)
+    except Exception as e:
+        assert getattr(e, "errno", 0) == 1317, e
+    assert k.value("SELECT 1") == "1" and a.value("SELECT 1") == "1"
+
+
+@case(needs="sluice")
+def a_file_with_packets_out_of_order_costs_its_client_alone(t):
+    f = t.front(pool_max=1)
+    c = wire.Client(f.address, db="app", caps=wire.PHP_CAPS | wire.LOCAL_FILES)
+    t.defer(c.close)
+    c.query("CREATE TEMPORARY TABLE tl (a VARCHAR(9))")
+    c.send_query("LOAD DATA LOCAL INFILE '/x' INTO TABLE tl")
+    c.read_packet()
+    c.sock.sendall(b"\0\0\0\x09")
+    try:
+        while True:
+            c.read_packet(any_seq=True)
+    except (wire.Gone, OSError):
+        pass
+    d = wire.Client(f.address, db="app", caps=wire.PHP_CAPS | wire.LOCAL_FILES)
+    t.defer(d.close)
+    assert d.value("SELECT 1") == "1"

@@ -239,3 +239,27 @@ def passwords_never_reach_the_log(t):
     t.fails(1045, t.client, password="hunter22")
     log = f.sluice.log()
     assert "apppass" not in log and "hunter22" not in log
+
+
+@case(needs="sluice")
+def a_user_known_by_hash_alone_needs_the_password(t):
+    import hashlib
+    stored = "*" + hashlib.sha1(hashlib.sha1(b"apppass").digest()).hexdigest().upper()
+    if t.db.flavour != "mariadb":
+        raise Skip("MySQL 9 has no mysql_native_password")
+    f = t.front(users=[{"name": "app", "hash": stored}])
+    t.client(front=f).query("SELECT 1")
+    for wrong in ("", "nope"):
+        t.fails(1045, t.client, front=f, password=wrong)
+
+
+@case(needs="sluice", on="mariadb")
+def a_role_set_out_of_sight_never_reaches_another_client(t):
+    t.db.admin.query("CREATE OR REPLACE ROLE hidden_role")
+    t.db.admin.query("GRANT hidden_role TO app@'%'")
+    t.defer(t.db.admin.query, "DROP ROLE IF EXISTS hidden_role")
+    t.front(pool_max=1, min_idle=0)
+    a = t.client(db="app")
+    a.query("EXECUTE IMMEDIATE 'SET ROLE hidden_role'")
+    a.quit()
+    assert t.client(db="app").value("SELECT CURRENT_ROLE()") is None

@@ -398,3 +398,46 @@ def equal_sessions_cost_no_extra_round_trip(t):
     for _ in range(20):
         c.query("SELECT NOW()")
     assert relay.turns() - before == 20, relay.turns() - before
+
+
+@case()
+def an_error_after_begin_in_one_text_leaves_the_transaction_open(t):
+    t.front(pool_max=2)
+    a = t.client(db="app")
+    t.fails(1146, a.queries, "BEGIN; INSERT INTO log (who) VALUES ('open'); SELECT * FROM no_such_table")
+    t.neighbour(2, db="app")
+    assert a.ping().in_transaction
+    a.query("ROLLBACK")
+    assert a.value("SELECT COUNT(*) FROM log WHERE who = 'open'") == "0"
+
+
+@case()
+def closing_a_statement_that_is_not_open_ends_nothing(t):
+    t.front(pool_max=2)
+    a = t.client(db="app")
+    st = a.prepare("SELECT 'mine'")
+    a.send_command(0x19, (0x7FFFFF00).to_bytes(4, "little"))
+    t.neighbour(2, db="app")
+    assert a.execute(st).rows == [[b"mine"]]
+
+
+@case(needs="sluice")
+def a_dropped_schema_is_unknown_to_the_next_login(t):
+    t.front(pool_max=2)
+    a = t.client(db="app")
+    t.db.admin.query("GRANT ALL ON gone_soon.* TO app@'%'")
+    t.defer(t.db.admin.query, "REVOKE ALL ON gone_soon.* FROM app@'%'")
+    a.query("CREATE DATABASE IF NOT EXISTS gone_soon")
+    b = t.client(db="gone_soon")
+    b.query("SELECT 1")
+    b.quit()
+    a.query("DROP DATABASE gone_soon")
+    t.fails(1049, t.client, db="gone_soon")
+
+
+@case()
+def warnings_that_nobody_asks_for_hold_nobody_up(t):
+    t.front(pool_max=1, queue_timeout="3s")
+    a, b = t.client(db="app"), t.client(db="app")
+    a.query("SELECT CAST('x' AS SIGNED)")
+    assert b.value("SELECT 1") == "1"

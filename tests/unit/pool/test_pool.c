@@ -1,0 +1,1777 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * pool/pool.c, and with it backend.c, ask.c, killer.c, janitor.c, target.c and the proofs of
+ * account.c, against a scripted server in the same loop: it greets, checks native passwords,
+ * answers what the pool asks, and writes down every command. */
+#include "pool/pool.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "conf/load.h"
+#include "pool/janitor.h"
+#include "pool/killer.h"
+#include "protocol/mysql_caps.h"
+#include "protocol/mysql_command.h"
+#include "protocol/mysql_handshake.h"
+#include "protocol/mysql_packet.h"
+#include "protocol/mysql_response.h"
+
+enum { TURNS_MAX = 10000, LINKS_MAX = 64, CLIENTS_MAX = 8, QUIET_TURNS = 60 };
+
+static struct loop loop;
+static uv_timer_t beat; /* wakes the loop now and then, so that a test that waits in vain fails */
+
+/* ---- the server ---- */
+
+struct link {
+    uv_tcp_t tcp;
+    uint32_t id;
+    bool greeted;  /* the client's first answer is expected */
+    bool admitted; /* logged in */
+    bool open;
+    uint8_t in[8192];
+    size_t in_bytes;
+};
+
+static struct server {
+    uv_tcp_t listener;
+    uint16_t port;
+    struct link link[LINKS_MAX];
+    int links;      /* ever accepted */
+    int open;       /* now */
+    int most;       /* at a time */
+    char log[8192]; /* of commands, '|' behind each */
+    /* The script. */
+    const char *version;
+    const char *password;       /* of all users */
+    bool accepts_anything;      /* any password */
+    bool hold;                  /* reads, but answers nothing for now */
+    bool hold_kill;             /* the same for KILL only */
+    const char *refused_schema; /* 1049 */
+    const char *refused_query;  /* 1064 for what begins so */
+    uint16_t refuses_logins;    /* code, 0: does not */
+    const char *wait_timeout;
+    const char *sql_mode;
+    const char *last_insert_id;
+    bool junk; /* answers what nobody understands */
+} server;
+
+static const uint8_t server_salt[] = "abcdefghijklmnopqrst";
+
+static void note(const char *format, ...)
+{
+    size_t len = strlen(server.log);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(server.log + len, sizeof server.log - len, format, args);
+    va_end(args);
+}
+
+static void link_send(struct link *k, const void *at, size_t len)
+{
+    uv_buf_t buf = uv_buf_init((char *)at, (unsigned)len);
+    if (k->open)
+        (void)uv_try_write((uv_stream_t *)&k->tcp, &buf, 1);
+}
+
+static void on_link_closed(uv_handle_t *handle)
+{
+    (void)handle;
+    server.open--;
+}
+
+static void link_close(struct link *k)
+{
+    if (k->open)
+        uv_close((uv_handle_t *)&k->tcp, on_link_closed);
+    k->open = false;
+}
+
+static void send_ok(struct link *k, uint8_t seq)
+{
+    uint8_t packet[64];
+    struct mysql_ok ok = {.status = 2};
+    link_send(k, packet, mysql_ok_packet(packet, sizeof packet, seq, &ok));
+}
+
+static void send_err(struct link *k, uint8_t seq, uint16_t code, const char *text)
+{
+    uint8_t packet[256];
+    link_send(k, packet,
+              mysql_err_packet(packet, sizeof packet, seq, code, "HY000", bytes_text(text)));
+}
+
+/* One row of texts. */
+static void send_row(struct link *k, const char *const *values, size_t columns)
+{
+    static const uint8_t end_of_rows[] = {0xFE, 0, 0, 2, 0, 0, 0};
+    uint8_t out[4096];
+    uint8_t seq = 1;
+    struct wire_writer w = wire_writer(out, sizeof out);
+    size_t begin = mysql_packet_begin(&w);
+    wire_put_lenenc(&w, columns);
+    (void)mysql_packet_end(&w, begin, seq++);
+    for (size_t i = 0; i < columns; i++) {
+        begin = mysql_packet_begin(&w);
+        wire_put_lenenc_bytes(&w, bytes_text("def"));
+        for (int part = 0; part < 5; part++)
+            wire_put_lenenc_bytes(&w, bytes_text("c"));
+        wire_put_zeros(&w, 13);
+        (void)mysql_packet_end(&w, begin, seq++);
+    }
+    begin = mysql_packet_begin(&w);
+    for (size_t i = 0; i < columns; i++)
+        wire_put_lenenc_bytes(&w, bytes_text(values[i]));
+    (void)mysql_packet_end(&w, begin, seq++);
+    begin = mysql_packet_begin(&w);
+    wire_put(&w, bytes_of(end_of_rows, sizeof end_of_rows));
+    (void)mysql_packet_end(&w, begin, seq);
+    assert_false(w.full);
+    link_send(k, out, wire_written(&w));
+}
+
+/* How many expressions a SELECT lists. */
+static size_t columns_of(const char *text)
+{
+    size_t columns = 1;
+    int depth = 0;
+    for (; *text; text++) {
+        depth += (*text == '(') - (*text == ')');
+        columns += depth == 0 && *text == ',';
+    }
+    return columns;
+}
+
+static void answer_query(struct link *k, const char *text)
+{
+    const char *one[] = {"1"};
+    const char *id[] = {server.last_insert_id};
+    const char *charset[] = {"latin1", "latin1_german1_ci"};
+    const char *baseline[] = {server.wait_timeout, "16777216",      "utf8mb4", "utf8mb4_general_ci",
+                              "utf8mb4",           server.sql_mode, "1",       "SYSTEM",
+                              "REPEATABLE-READ",   "0f0f-uuid",     "NONE"};
+    if (server.refused_query &&
+        strncmp(text, server.refused_query, strlen(server.refused_query)) == 0)
+        send_err(k, 1, 1064, "refused");
+    else if (strncmp(text, "SELECT @@wait_timeout", 21) == 0)
+        send_row(k, baseline, columns_of(text));
+    else if (strncmp(text, "SELECT CHARACTER_SET_NAME", 25) == 0)
+        send_row(k, charset, 2);
+    else if (strcmp(text, "SELECT LAST_INSERT_ID()") == 0)
+        send_row(k, id, 1);
+    else if (strncmp(text, "SELECT", 6) == 0)
+        send_row(k, one, 1);
+    else if (strncmp(text, "KILL", 4) != 0 || !server.hold_kill)
+        send_ok(k, 1);
+}
+
+/* Short words for what the pool always asks alike. */
+static void note_query(const char *text)
+{
+    if (strncmp(text, "SET session_track", 17) == 0)
+        note("TRACKERS|");
+    else if (strncmp(text, "SELECT @@wait_timeout", 21) == 0)
+        note("BASELINE|");
+    else if (strncmp(text, "SELECT CHARACTER_SET_NAME", 25) == 0)
+        note("CHARSET|");
+    else if (strstr(text, ", session_track"))
+        note("%.*s + TRACKERS|", (int)(strstr(text, ", session_track") - text), text);
+    else
+        note("%s|", text);
+}
+
+static void ask_native(struct link *k, uint8_t seq)
+{
+    uint8_t out[128];
+    struct mysql_auth_switch s = {.plugin = bytes_text("mysql_native_password"),
+                                  .data = bytes_of(server_salt, 20)};
+    struct wire_writer w = wire_writer(out, sizeof out);
+    size_t begin = mysql_packet_begin(&w);
+    mysql_auth_switch_write(&w, &s);
+    link_send(k, out, mysql_packet_end(&w, begin, seq));
+    k->admitted = false;
+}
+
+static void answer_command(struct link *k, struct bytes payload)
+{
+    char text[2048];
+    (void)snprintf(text, sizeof text, "%.*s", (int)payload.len - 1, (const char *)payload.at + 1);
+    if (server.junk) {
+        link_send(k, "\x03\0\0\1\xFB\xFB\xFB", 7);
+        return;
+    }
+    switch (payload.at[0]) {
+    case MYSQL_COM_QUIT:
+        note("QUIT|");
+        link_close(k);
+        return;
+    case MYSQL_COM_INIT_DB:
+        note("USE %s|", text);
+        if (server.refused_schema && strcmp(text, server.refused_schema) == 0)
+            send_err(k, 1, 1049, "Unknown database");
+        else
+            send_ok(k, 1);
+        return;
+    case MYSQL_COM_SET_OPTION: {
+        uint8_t packet[16];
+        note("OPTION %d|", payload.at[1]);
+        link_send(k, packet, mysql_eof_packet(packet, sizeof packet, 1, 2, 0));
+        return;
+    }
+    case MYSQL_COM_RESET_CONNECTION:
+        note("RESET|");
+        send_ok(k, 1);
+        return;
+    case MYSQL_COM_CHANGE_USER:
+        note("CHANGE_USER %s|", text);
+        ask_native(k, 1);
+        return;
+    default:
+        note_query(text);
+        if (strcmp(text, "SELECT SLEEP") != 0) /* answered by the test */
+            answer_query(k, text);
+        return;
+    }
+}
+
+static void answer_login(struct link *k, uint8_t seq, struct bytes payload)
+{
+    uint8_t hash[SCRAMBLE_NATIVE_BYTES];
+    uint8_t stage1[SCRAMBLE_NATIVE_BYTES];
+    struct bytes reply = payload; /* of an AuthSwitchRequest */
+    if (k->greeted) {
+        struct mysql_login l;
+        assert_int_equal(mysql_login_read(payload, &l), WIRE_DONE);
+        reply = l.auth;
+        k->greeted = false;
+    }
+    scramble_native_hash(bytes_text(server.password), hash);
+    if (server.refuses_logins)
+        send_err(k, (uint8_t)(seq + 1), server.refuses_logins, "refused");
+    else if (!server.accepts_anything && !scramble_native_check(reply, server_salt, hash, stage1))
+        send_err(k, (uint8_t)(seq + 1), 1045, "Access denied");
+    else {
+        k->admitted = true;
+        send_ok(k, (uint8_t)(seq + 1));
+        return;
+    }
+    link_close(k);
+}
+
+static void link_run(struct link *k)
+{
+    while (k->open && !server.hold) {
+        uint8_t seq;
+        struct bytes payload;
+        size_t used;
+        uint8_t copy[sizeof k->in];
+        if (mysql_packet_read(bytes_of(k->in, k->in_bytes), sizeof k->in, &seq, &payload, &used) !=
+            WIRE_DONE)
+            return;
+        memcpy(copy, payload.at, payload.len);
+        payload.at = copy;
+        k->in_bytes -= used;
+        memmove(k->in, k->in + used, k->in_bytes);
+        if (k->admitted)
+            answer_command(k, payload);
+        else
+            answer_login(k, seq, payload);
+    }
+}
+
+static void on_link_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct link *k = CONTAINER_OF(handle, struct link, tcp);
+    (void)suggested;
+    *buf = uv_buf_init((char *)k->in + k->in_bytes, (unsigned)(sizeof k->in - k->in_bytes));
+}
+
+static void on_link_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct link *k = CONTAINER_OF(stream, struct link, tcp);
+    (void)buf;
+    if (n < 0) {
+        link_close(k);
+        return;
+    }
+    k->in_bytes += (size_t)n;
+    link_run(k);
+}
+
+static void on_link(uv_stream_t *listener, int status)
+{
+    uint8_t out[256];
+    assert_int_equal(status, 0);
+    assert_true(server.links < LINKS_MAX);
+    struct link *k = &server.link[server.links++];
+    *k = (struct link){.id = 100 + (uint32_t)server.links, .greeted = true, .open = true};
+    assert_int_equal(uv_tcp_init(&loop.uv, &k->tcp), 0);
+    assert_int_equal(uv_accept(listener, (uv_stream_t *)&k->tcp), 0);
+    (void)uv_tcp_nodelay(&k->tcp, 1); /* answers go one by one */
+    if (++server.open > server.most)
+        server.most = server.open;
+    struct mysql_greeting g = {.version = bytes_text(server.version),
+                               .connection_id = k->id,
+                               .caps = ~(uint32_t)MYSQL_CAP_SSL,
+                               .charset = 45,
+                               .status = 2,
+                               .plugin = bytes_text("mysql_native_password")};
+    memcpy(g.salt, server_salt, sizeof g.salt);
+    struct wire_writer w = wire_writer(out, sizeof out);
+    size_t begin = mysql_packet_begin(&w);
+    mysql_greeting_write(&w, &g);
+    link_send(k, out, mysql_packet_end(&w, begin, 0));
+    (void)uv_read_start((uv_stream_t *)&k->tcp, on_link_alloc, on_link_read);
+}
+
+static void server_open(void)
+{
+    struct sockaddr_in in;
+    int len = sizeof in;
+    memset(&server, 0, sizeof server);
+    server.version = "8.4.0";
+    server.password = "s3cret";
+    server.wait_timeout = "28800";
+    server.sql_mode = "STRICT_TRANS_TABLES";
+    server.last_insert_id = "0";
+    assert_int_equal(uv_tcp_init(&loop.uv, &server.listener), 0);
+    assert_int_equal(uv_ip4_addr("127.0.0.1", 0, &in), 0);
+    assert_int_equal(uv_tcp_bind(&server.listener, (struct sockaddr *)&in, 0), 0);
+    assert_int_equal(uv_listen((uv_stream_t *)&server.listener, 64, on_link), 0);
+    assert_int_equal(uv_tcp_getsockname(&server.listener, (struct sockaddr *)&in, &len), 0);
+    server.port = ntohs(in.sin_port);
+}
+
+static void server_release(void)
+{
+    server.hold = false;
+    for (int i = 0; i < server.links; i++)
+        link_run(&server.link[i]);
+}
+
+/* ---- clients ---- */
+
+static struct options *options;
+static struct target *target;
+
+struct client {
+    struct lessee lessee;
+    int lent, not_lent, ended, drained;
+    int turn; /* when it was lent a backend, of all */
+    size_t read_bytes;
+    struct lend_error error;
+    enum backend_end why;
+};
+
+static struct client client[CLIENTS_MAX];
+static int lends;
+
+static struct client *client_of(struct lessee *l)
+{
+    return CONTAINER_OF(l, struct client, lessee);
+}
+
+static void on_lent(struct lessee *l)
+{
+    assert_non_null(l->backend);
+    assert_false(ask_pending(l->backend));
+    client_of(l)->lent++;
+    client_of(l)->turn = ++lends;
+}
+
+static void on_not_lent(struct lessee *l, const struct lend_error *error)
+{
+    assert_null(l->backend);
+    client_of(l)->not_lent++;
+    client_of(l)->error = *error;
+}
+
+static void on_backend_read(struct lessee *l, uint8_t *at, size_t len)
+{
+    (void)at;
+    client_of(l)->read_bytes += len;
+}
+
+static void on_backend_end(struct lessee *l, struct backend *b, enum backend_end why)
+{
+    assert_null(l->backend);
+    assert_non_null(b);
+    client_of(l)->ended++;
+    client_of(l)->why = why;
+}
+
+static void on_backend_drained(struct lessee *l)
+{
+    client_of(l)->drained++;
+}
+
+static const char *held_for(const struct lessee *l)
+{
+    return l->wants_pin ? "transaction" : "a statement";
+}
+
+static const struct lessee_ops ops = {.on_lent = on_lent,
+                                      .on_not_lent = on_not_lent,
+                                      .on_backend_read = on_backend_read,
+                                      .on_backend_end = on_backend_end,
+                                      .on_backend_drained = on_backend_drained,
+                                      .held_for = held_for};
+
+/* ---- the loop ---- */
+
+#define UNTIL(condition)                                                                           \
+    do {                                                                                           \
+        for (int turns_ = 0; !(condition); turns_++) {                                             \
+            if (turns_ == TURNS_MAX)                                                               \
+                fail_msg("never came true: %s; the server saw %s", #condition, server.log);        \
+            (void)uv_run(&loop.uv, UV_RUN_ONCE);                                                   \
+        }                                                                                          \
+    } while (0)
+
+/* Enough turns for whatever would wrongly happen. */
+static void quiet(void)
+{
+    for (int i = 0; i < QUIET_TURNS; i++)
+        (void)uv_run(&loop.uv, UV_RUN_NOWAIT);
+}
+
+static void assert_log(const char *expected)
+{
+    assert_string_equal(server.log, expected);
+    server.log[0] = '\0';
+}
+
+static void forget_log(void)
+{
+    server.log[0] = '\0';
+}
+
+static struct options *load(const char *mysql)
+{
+    char text[1024];
+    char path[64];
+    struct problems problems = {0};
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    int len = snprintf(text, sizeof text,
+                       "mysql = { backend = \"mysql://app:s3cret@127.0.0.1:%u\"; tls = \"off\"; "
+                       "min_idle = 0; %s };\n",
+                       server.port, mysql);
+    assert_int_equal(write(fd, text, (size_t)len), len);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    struct load_request request = {.file = path};
+    struct options *loaded = options_load(&request, &problems);
+    problems_print(&problems, stderr);
+    assert_non_null(loaded);
+    (void)close(fd);
+    return loaded;
+}
+
+static struct pool *pool_of(const char *user)
+{
+    return pool_get(account_get(target, bytes_text(user)), MYSQL_CAP_LOCAL_FILES);
+}
+
+static void join(struct client *c, const char *user, const char *schema, const char *charset)
+{
+    struct lessee *l = &c->lessee;
+    if (l->pool) { /* it was another one before */
+        pool_forget(l);
+        session_state_fini(target->names, &l->state);
+    }
+    *c = (struct client){.lessee = {.ops = &ops, .last_id_where = LAST_ID_KNOWN}};
+    list_node_init(&l->node);
+    l->pool = pool_of(user);
+    l->client_id = 0x80000001u + (uint32_t)(c - client);
+    l->state.multi_statements = true;
+    session_state_set_schema(target->names, &l->state, bytes_text(schema));
+    if (charset)
+        session_state_set_charset(target->names, &l->state, bytes_text("utf8mb4"),
+                                  bytes_text(charset));
+    else
+        l->charset_number = 48;
+}
+
+/* Most clients here are alike. */
+static void join_all(const char *schema)
+{
+    for (int i = 0; i < CLIENTS_MAX; i++)
+        join(&client[i], "app", schema, "utf8mb4_general_ci");
+}
+
+static void open_pool(const char *mysql)
+{
+    char err[256];
+    options = load(mysql);
+    target = target_new(&loop, options, err, sizeof err);
+    assert_non_null(target);
+    lends = 0;
+    join_all("shop");
+}
+
+static void on_beat(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN);
+    memset(client, 0, sizeof client);
+    int error = uv_loop_init(&loop.uv);
+    (void)uv_timer_init(&loop.uv, &beat);
+    (void)uv_timer_start(&beat, on_beat, 1, 1);
+    server_open();
+    return error;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CLIENTS_MAX; i++) {
+        struct lessee *l = &client[i].lessee;
+        if (l->backend)
+            pool_drop(l, BACKEND_END_SHUTDOWN, NULL);
+        pool_forget(l);
+        session_state_fini(target->names, &l->state);
+    }
+    target_close(target);
+    UNTIL(target->open_backends == 0);
+    for (int i = 0; i < server.links; i++)
+        link_close(&server.link[i]);
+    uv_close((uv_handle_t *)&server.listener, NULL);
+    uv_close((uv_handle_t *)&beat, NULL);
+    (void)uv_run(&loop.uv, UV_RUN_DEFAULT);
+    account_schemas_forget_all(target);
+    for (int i = 0; i < 256; i++) {
+        names_unref(target->names, target->charset_of_id[i]);
+        target->charset_of_id[i] = 0;
+    }
+    size_t names = names_count(target->names); /* all references given back */
+    target_free(target);
+    options_free(options);
+    return names ? -1 : uv_loop_close(&loop.uv);
+}
+
+/* Asks for a backend and waits for it. */
+static struct backend *lend(struct client *c)
+{
+    int before = c->lent;
+    if (!pool_lend(&c->lessee))
+        UNTIL(c->lent > before || c->not_lent);
+    assert_non_null(c->lessee.backend);
+    return c->lessee.backend;
+}
+
+static size_t count_of(enum backend_state s)
+{
+    return pool_of("app")->backends[s].count;
+}
+
+/* As if `b` had been silent for so long. */
+static void make_quiet(struct backend *b, uint64_t ms)
+{
+    b->born_ms -= ms;
+    b->last_proof_ms -= ms;
+    b->since_ms -= ms;
+}
+
+static struct link *link_of(const struct backend *b)
+{
+    for (int i = 0; i < server.links; i++)
+        if (server.link[i].id == b->server_id)
+            return &server.link[i];
+    fail_msg("no such link");
+    return NULL;
+}
+
+/* ---- lending ---- */
+
+static void the_first_lend_opens_one_and_the_next_takes_it_as_it_is(void **state)
+{
+    (void)state;
+    open_pool("");
+    assert_false(pool_lend(&client[0].lessee));
+    UNTIL(client[0].lent);
+    assert_log("TRACKERS|BASELINE|USE shop|");
+    struct backend *b = client[0].lessee.backend;
+    assert_int_equal(b->state, BACKEND_LENT);
+    assert_ptr_equal(b->lessee, &client[0].lessee);
+    pool_give_back(&client[0].lessee);
+    assert_null(client[0].lessee.backend);
+    assert_int_equal(b->state, BACKEND_IDLE);
+    assert_true(pool_lend(&client[1].lessee)); /* at once, and nothing is asked */
+    assert_ptr_equal(client[1].lessee.backend, b);
+    quiet();
+    assert_log("");
+    assert_int_equal(server.links, 1);
+    assert_int_equal(target->stats.lends_exact, 1);
+    assert_int_equal(target->stats.lends_restored, 1);
+}
+
+static void a_reply_goes_to_who_has_the_backend(void **state)
+{
+    static const uint8_t ping[] = {9, 0, 0, 0, 3, 'S', 'E', 'L', 'E', 'C', 'T', ' ', '1'};
+    (void)state;
+    open_pool("");
+    struct backend *b = lend(&client[0]);
+    assert_int_equal(conn_write_bytes(&b->conn, ping, sizeof ping), 0);
+    UNTIL(client[0].read_bytes > 40);
+    assert_int_equal(client[1].read_bytes, 0);
+}
+
+static void never_more_than_pool_max_are_open_and_waiters_are_served_in_order(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 2;");
+    for (int i = 0; i < 6; i++)
+        assert_false(pool_lend(&client[i].lessee));
+    UNTIL(client[0].lent && client[1].lent);
+    quiet();
+    assert_int_equal(server.links, 2);
+    assert_int_equal(client[2].lent, 0);
+    for (int i = 0; i < 4; i++) {
+        pool_give_back(&client[i].lessee);
+        UNTIL(client[i + 2].lent);
+        quiet();
+        assert_int_equal(i + 3 < 6 ? client[i + 3].lent : 0, 0);
+    }
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(client[i].turn, i + 1);
+    assert_int_equal(server.most, 2);
+    assert_int_equal(server.links, 2);
+}
+
+static void nobody_overtakes_who_waits(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    (void)lend(&client[0]);
+    assert_false(pool_lend(&client[1].lessee));
+    pool_give_back(&client[0].lessee);
+    assert_false(pool_lend(&client[2].lessee)); /* idle is one, but it is another's turn */
+    UNTIL(client[1].lent);
+    pool_give_back(&client[1].lessee);
+    UNTIL(client[2].lent);
+}
+
+static void who_waits_no_longer_gets_none(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    (void)lend(&client[0]);
+    assert_false(pool_lend(&client[1].lessee));
+    assert_false(pool_lend(&client[2].lessee));
+    pool_stop_waiting(&client[1].lessee);
+    pool_stop_waiting(&client[1].lessee);
+    pool_give_back(&client[0].lessee);
+    UNTIL(client[2].lent);
+    assert_int_equal(client[1].lent, 0);
+    assert_null(client[1].lessee.backend);
+}
+
+static void as_many_are_opened_as_wait_and_no_more(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 8;");
+    for (int i = 0; i < 3; i++)
+        assert_false(pool_lend(&client[i].lessee));
+    UNTIL(client[0].lent && client[1].lent && client[2].lent);
+    quiet();
+    assert_int_equal(server.links, 3);
+}
+
+static void a_users_own_limit_comes_before_the_sections(void **state)
+{
+    (void)state;
+    open_pool(
+        "pool_max = 4; users = ( { name = \"app\"; password = \"s3cret\"; pool_max = 1; } );");
+    assert_int_equal(pool_max(pool_of("app")), 1);
+    for (int i = 0; i < 3; i++)
+        assert_false(pool_lend(&client[i].lessee));
+    UNTIL(client[0].lent);
+    quiet();
+    assert_int_equal(server.links, 1);
+}
+
+/* ---- which one ---- */
+
+static void an_exact_fit_is_preferred_to_a_newer_one(void **state)
+{
+    (void)state;
+    open_pool("");
+    join(&client[0], "app", "shop", "utf8mb4_general_ci");
+    join(&client[1], "app", "blog", "utf8mb4_general_ci");
+    join(&client[2], "app", "shop", "utf8mb4_general_ci");
+    struct backend *shop = lend(&client[0]);
+    struct backend *blog = lend(&client[1]);
+    pool_give_back(&client[0].lessee);
+    pool_give_back(&client[1].lessee); /* the newest */
+    forget_log();
+    assert_ptr_equal(lend(&client[2]), shop);
+    assert_ptr_not_equal(shop, blog);
+    assert_log("");
+}
+
+static void among_equal_fits_the_newest_is_taken(void **state)
+{
+    (void)state;
+    open_pool("");
+    (void)lend(&client[0]);
+    struct backend *b = lend(&client[1]);
+    pool_give_back(&client[0].lessee);
+    pool_give_back(&client[1].lessee);
+    pool_forget(&client[0].lessee);
+    pool_forget(&client[1].lessee);
+    assert_ptr_equal(lend(&client[2]), b);
+}
+
+/* What another's last statement left is taken only when there is nothing else. */
+static void who_left_state_behind_finds_it_again(void **state)
+{
+    (void)state;
+    open_pool("");
+    struct backend *first = lend(&client[0]);
+    struct backend *second = lend(&client[1]);
+    pool_give_back(&client[1].lessee);
+    pool_forget(&client[1].lessee);
+    pool_give_back(&client[0].lessee); /* newest, but owned */
+    assert_ptr_equal(client[0].lessee.last_backend, first);
+    assert_ptr_equal(lend(&client[2]), second);
+    assert_ptr_equal(lend(&client[0]), first);
+    pool_give_back(&client[0].lessee);
+    assert_true(pool_lend_own(&client[0].lessee));
+    assert_ptr_equal(client[0].lessee.backend, first);
+    pool_give_back(&client[0].lessee);
+    assert_ptr_equal(lend(&client[3]), first); /* nothing else idle */
+    assert_null(client[0].lessee.last_backend);
+    assert_false(pool_lend_own(&client[0].lessee));
+}
+
+/* ---- restoring ---- */
+
+static void only_what_differs_is_asked(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    (void)lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    forget_log();
+    join(&client[1], "app", "blog", "utf8mb4_general_ci");
+    (void)lend(&client[1]);
+    assert_log("USE blog|");
+    pool_give_back(&client[1].lessee);
+    join(&client[2], "app", "blog", "utf8mb4_bin");
+    (void)lend(&client[2]);
+    assert_log("SET NAMES 'utf8mb4' COLLATE 'utf8mb4_bin'|");
+    pool_give_back(&client[2].lessee);
+    join(&client[3], "app", "blog", "");
+    client[3].lessee.state.multi_statements = false;
+    (void)lend(&client[3]);
+    assert_log("SET NAMES utf8mb4|OPTION 1|");
+    pool_give_back(&client[3].lessee);
+    (void)lend(&client[0]);
+    assert_log("SET NAMES 'utf8mb4' COLLATE 'utf8mb4_general_ci'|USE shop|OPTION 0|");
+    struct backend *b = client[0].lessee.backend;
+    assert_true(session_state_equal(&b->session, &client[0].lessee.state));
+}
+
+static void a_charset_by_number_is_asked_for_once(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    join(&client[0], "app", "", NULL);
+    join(&client[1], "app", "", NULL);
+    (void)lend(&client[0]);
+    assert_log("TRACKERS|BASELINE|CHARSET|SET NAMES 'latin1' COLLATE 'latin1_german1_ci'|");
+    pool_give_back(&client[0].lessee);
+    assert_true(pool_lend(&client[1].lessee)); /* the number is known now */
+    assert_int_equal(client[1].lessee.state.charset, client[0].lessee.state.charset);
+    assert_log("");
+}
+
+static void a_refused_schema_gives_the_backend_back(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    server.refused_schema = "nope";
+    join(&client[0], "app", "nope", "utf8mb4_bin");
+    assert_false(pool_lend(&client[0].lessee));
+    UNTIL(client[0].not_lent);
+    assert_int_equal(client[0].error.failure, LEND_REFUSED);
+    assert_int_equal(client[0].error.code, 1049);
+    assert_string_equal(client[0].error.message, "Unknown database");
+    assert_int_equal(client[0].lent, 0);
+    assert_int_equal(count_of(BACKEND_IDLE), 1);
+    forget_log();
+    join(&client[1], "app", "shop", "utf8mb4_bin"); /* what was restored counts */
+    (void)lend(&client[1]);
+    assert_log("USE shop|");
+    assert_int_equal(server.links, 1);
+}
+
+static void after_a_refusal_the_next_waiter_is_served(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    server.refused_schema = "nope";
+    join(&client[0], "app", "nope", "utf8mb4_general_ci");
+    assert_false(pool_lend(&client[0].lessee));
+    assert_false(pool_lend(&client[1].lessee));
+    UNTIL(client[1].lent);
+    assert_int_equal(client[0].not_lent, 1);
+}
+
+static void a_client_without_schema_gets_none_that_has_one(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    (void)lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    forget_log();
+    join(&client[1], "app", "", "utf8mb4_general_ci");
+    struct backend *b = lend(&client[1]); /* by logging in again on it */
+    assert_log("CHANGE_USER app|TRACKERS|BASELINE|");
+    assert_int_equal(b->session.schema, 0);
+    assert_int_equal(server.links, 1);
+}
+
+static void last_insert_id_follows_its_client(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    (void)lend(&client[0]);
+    server.last_insert_id = "4711";
+    pool_last_id_in_backend(&client[0].lessee);
+    pool_give_back(&client[0].lessee);
+    forget_log();
+    (void)lend(&client[1]); /* before another gets the backend it is read */
+    assert_log("SELECT LAST_INSERT_ID()|");
+    assert_int_equal(client[0].lessee.last_id_where, LAST_ID_KNOWN);
+    assert_int_equal(client[0].lessee.last_insert_id, 4711);
+    pool_give_back(&client[1].lessee);
+    client[2].lessee.wants_last_id = true; /* has none */
+    (void)lend(&client[2]);
+    assert_log("SET last_insert_id=0|");
+    pool_give_back(&client[2].lessee);
+    client[0].lessee.wants_last_id = true;
+    (void)lend(&client[0]);
+    assert_log("SET last_insert_id=4711|");
+    pool_give_back(&client[0].lessee);
+    assert_true(pool_lend(&client[0].lessee)); /* it is there */
+    assert_log("");
+    pool_give_back(&client[0].lessee);
+    pool_forget_statement(&client[0].lessee);
+    assert_int_equal(client[0].lessee.last_insert_id, 0);
+}
+
+static void last_insert_id_goes_with_its_backend(void **state)
+{
+    (void)state;
+    open_pool("");
+    struct backend *b = lend(&client[0]);
+    pool_last_id_in_backend(&client[0].lessee);
+    pool_give_back(&client[0].lessee);
+    link_close(link_of(b));
+    UNTIL(target->open_backends == 0);
+    assert_int_equal(client[0].lessee.last_id_where, LAST_ID_LOST);
+    assert_null(client[0].lessee.id_backend);
+}
+
+static void a_refresh_reads_the_last_insert_id_too(void **state)
+{
+    (void)state;
+    open_pool("refresh_every = \"60s\";");
+    struct backend *b = lend(&client[0]);
+    server.last_insert_id = "9";
+    pool_last_id_in_backend(&client[0].lessee);
+    pool_give_back(&client[0].lessee);
+    make_quiet(b, 60000);
+    janitor_tick(target);
+    UNTIL(client[0].lessee.last_id_where == LAST_ID_KNOWN);
+    assert_int_equal(client[0].lessee.last_insert_id, 9);
+}
+
+static void a_suspect_one_is_reset_before_anybody_else_has_it(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    struct backend *b = lend(&client[0]);
+    b->suspect = true;
+    pool_give_back(&client[0].lessee);
+    forget_log();
+    (void)lend(&client[0]); /* its own client knows what it did */
+    assert_log("");
+    pool_give_back(&client[0].lessee);
+    (void)lend(&client[1]);
+    assert_string_equal(server.log,
+                        "RESET|SET NAMES 'utf8mb4' COLLATE 'utf8mb4_general_ci' + TRACKERS|"
+                        "BASELINE|");
+    assert_false(b->suspect);
+    assert_int_equal(target->stats.resets_suspect, 1);
+}
+
+/* ---- coming back ---- */
+
+static void a_dirty_one_is_reset_and_keeps_its_schema(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    struct backend *b = lend(&client[0]);
+    forget_log();
+    pool_give_back_dirty(&client[0].lessee);
+    assert_null(client[0].lessee.backend);
+    assert_int_equal(b->state, BACKEND_RESET);
+    assert_false(pool_lend(&client[1].lessee));
+    UNTIL(client[1].lent);
+    assert_log("RESET|SET NAMES 'utf8mb4' COLLATE 'utf8mb4_general_ci' + TRACKERS|BASELINE|");
+    assert_ptr_equal(client[1].lessee.backend, b);
+    assert_null(client[0].lessee.last_backend);
+    assert_int_equal(target->stats.resets_dirty, 1);
+}
+
+static void a_reset_that_is_refused_closes(void **state)
+{
+    (void)state;
+    open_pool("");
+    (void)lend(&client[0]);
+    server.refused_query = "SET NAMES";
+    pool_give_back_dirty(&client[0].lessee);
+    UNTIL(target->open_backends == 0);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_DIRTY], 1);
+}
+
+static void a_reset_would_lose_ignore_space_so_that_closes(void **state)
+{
+    (void)state;
+    open_pool("");
+    client[0].lessee.pool =
+        pool_get(account_get(target, bytes_text("app")), MYSQL_CAP_IGNORE_SPACE);
+    (void)lend(&client[0]);
+    pool_give_back_dirty(&client[0].lessee);
+    UNTIL(target->open_backends == 0);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_DIRTY], 1);
+}
+
+static void a_dropped_one_closes_and_its_client_hears_nothing(void **state)
+{
+    (void)state;
+    open_pool("");
+    (void)lend(&client[0]);
+    pool_drop(&client[0].lessee, BACKEND_END_DIRTY, "test");
+    UNTIL(target->open_backends == 0);
+    assert_int_equal(client[0].ended, 0);
+}
+
+static void surplus_over_a_lowered_limit_closes_on_return(void **state)
+{
+    char err[256];
+    (void)state;
+    open_pool("pool_max = 2;");
+    (void)lend(&client[0]);
+    (void)lend(&client[1]);
+    struct options *newer = load("pool_max = 1;");
+    assert_int_equal(target_reload(target, newer, err, sizeof err), 0);
+    options_free(options);
+    options = newer;
+    pool_give_back(&client[0].lessee);
+    UNTIL(target->open_backends == 1);
+    pool_give_back(&client[1].lessee);
+    quiet();
+    assert_int_equal(count_of(BACKEND_IDLE), 1);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_SURPLUS], 1);
+}
+
+/* ---- pins ---- */
+
+static void no_more_than_max_pinned_are_lent_to_those_who_pin(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 3; max_pinned = 1;");
+    client[0].lessee.wants_pin = true;
+    client[1].lessee.wants_pin = true;
+    (void)lend(&client[0]);
+    pool_of("app")->pinned = 1; /* the session counts */
+    assert_false(pool_lend(&client[1].lessee));
+    assert_false(pool_lend(&client[2].lessee)); /* does not pin: passes by */
+    UNTIL(client[2].lent);
+    quiet();
+    assert_int_equal(client[1].lent, 0);
+    pool_give_back(&client[2].lessee);
+    assert_true(pool_lend(&client[2].lessee));
+    pool_of("app")->pinned = 0;
+    pool_give_back(&client[0].lessee);
+    UNTIL(client[1].lent);
+}
+
+/* ---- the total ---- */
+
+static void the_total_is_exact_and_an_idle_one_of_another_key_makes_room(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 2; pool_total = 2; reserved = 0;");
+    account_learn(account_get(target, bytes_text("other")), bytes_text("s3cret"));
+    (void)lend(&client[0]);
+    (void)lend(&client[1]);
+    join(&client[2], "other", "shop", "utf8mb4_general_ci");
+    assert_false(pool_lend(&client[2].lessee));
+    quiet();
+    assert_int_equal(client[2].lent, 0);
+    pool_give_back(&client[0].lessee);
+    UNTIL(client[2].lent);
+    assert_int_equal(server.most, 2);
+    assert_int_equal(target->open_backends, 2);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_EVICTED], 1);
+    assert_non_null(client[1].lessee.backend);
+}
+
+/* ---- liveness ---- */
+
+static void an_idle_one_that_the_server_closes_is_gone(void **state)
+{
+    (void)state;
+    open_pool("");
+    struct backend *b = lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    link_close(link_of(b));
+    UNTIL(count_of(BACKEND_IDLE) == 0);
+    UNTIL(target->open_backends == 0);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_SERVER_CLOSED], 1);
+    assert_null(client[0].lessee.last_backend);
+    assert_false(pool_lend_own(&client[0].lessee));
+    (void)lend(&client[0]);
+    assert_int_equal(server.links, 2);
+}
+
+static void an_idle_one_that_speaks_is_not_trusted(void **state)
+{
+    (void)state;
+    open_pool("");
+    struct backend *b = lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    send_err(link_of(b), 0, 4031, "The client was disconnected by the server");
+    UNTIL(target->open_backends == 0);
+}
+
+static void a_lent_one_that_is_lost_is_told(void **state)
+{
+    (void)state;
+    open_pool("");
+    struct backend *b = lend(&client[0]);
+    link_close(link_of(b));
+    UNTIL(client[0].ended);
+    assert_int_equal(client[0].why, BACKEND_END_LOST);
+    assert_int_equal(client[0].lent, 1);
+}
+
+static void one_lost_while_its_state_is_restored_is_told(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    struct backend *b = lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    join(&client[1], "app", "blog", "utf8mb4_general_ci");
+    server.hold = true;
+    assert_false(pool_lend(&client[1].lessee));
+    assert_int_equal(count_of(BACKEND_LENT), 1);
+    link_close(link_of(b));
+    UNTIL(client[1].ended);
+    server_release();
+}
+
+static void none_is_lent_in_the_guard_before_wait_timeout(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    server.wait_timeout = "10";
+    struct backend *b = lend(&client[0]);
+    assert_int_equal(b->wait_timeout_ms, 10000);
+    pool_give_back(&client[0].lessee);
+    make_quiet(b, 7000);
+    assert_true(pool_lend(&client[0].lessee));
+    pool_give_back(&client[0].lessee);
+    make_quiet(b, 1000);
+    assert_false(pool_lend(&client[0].lessee));
+    UNTIL(client[0].lent == 2);
+    assert_int_equal(server.links, 2);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_WAIT_TIMEOUT], 1);
+}
+
+static void one_quiet_for_long_is_probed_first(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1; probe_after = \"30s\";");
+    struct backend *b = lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    forget_log();
+    make_quiet(b, 30000);
+    assert_false(pool_lend(&client[1].lessee));
+    UNTIL(client[1].lent);
+    assert_log("SELECT 1|");
+    assert_ptr_equal(client[1].lessee.backend, b);
+    assert_int_equal(target->stats.probes, 1);
+}
+
+static void a_probe_that_fails_opens_another(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1; probe_after = \"30s\";");
+    struct backend *b = lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    make_quiet(b, 30000);
+    server.refused_query = "SELECT 1";
+    assert_false(pool_lend(&client[1].lessee));
+    UNTIL(client[1].lent);
+    assert_int_equal(server.links, 2);
+    assert_int_equal(target->stats.probe_failures, 1);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_PROBE_FAILED], 1);
+}
+
+static void an_answer_nobody_understands_ends_it(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    (void)lend(&client[0]);
+    server.junk = true;
+    pool_give_back_dirty(&client[0].lessee);
+    UNTIL(target->open_backends == 0);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_PROTOCOL], 1);
+}
+
+/* ---- the tick ---- */
+
+static void a_silent_probe_is_given_up_at_its_deadline(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1; probe_after = \"30s\";");
+    struct backend *b = lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    make_quiet(b, 30000);
+    server.hold = true;
+    assert_false(pool_lend(&client[1].lessee));
+    UNTIL(b->state == BACKEND_PROBE);
+    assert_true(b->deadline_ms > loop_now_ms(&loop));
+    b->deadline_ms = loop_now_ms(&loop);
+    janitor_tick(target);
+    assert_int_equal(target->stats.probe_failures, 1);
+    server_release();
+    UNTIL(client[1].lent);
+}
+
+static void a_login_that_takes_too_long_is_given_up(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    server.hold = true;
+    assert_false(pool_lend(&client[0].lessee));
+    UNTIL(count_of(BACKEND_LOGIN) == 1);
+    CONTAINER_OF(list_first(&pool_of("app")->backends[BACKEND_LOGIN]), struct backend, node)
+        ->deadline_ms = loop_now_ms(&loop);
+    janitor_tick(target);
+    assert_int_equal(count_of(BACKEND_LOGIN), 0);
+    assert_non_null(strstr(target->last_error, "connect_timeout"));
+    assert_true(target->next_connect_ms > loop_now_ms(&loop));
+    server_release();
+}
+
+static void who_waits_too_long_hears_who_holds_the_pool(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1; queue_timeout = \"5s\";");
+    client[0].lessee.wants_pin = true;
+    (void)lend(&client[0]);
+    assert_false(pool_lend(&client[1].lessee));
+    janitor_tick(target);
+    assert_int_equal(client[1].not_lent, 0);
+    client[1].lessee.since_ms -= 5000;
+    janitor_tick(target);
+    assert_int_equal(client[1].not_lent, 1);
+    assert_int_equal(client[1].error.failure, LEND_QUEUE_TIMEOUT);
+    assert_non_null(strstr(client[1].error.message, "1 of 1 held"));
+    assert_non_null(strstr(client[1].error.message, "1 transaction"));
+    assert_non_null(strstr(client[1].error.message, "0x80000001"));
+    assert_false(client[1].lessee.waiting);
+}
+
+static void warm_ones_are_opened_up_to_min_idle(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 4;");
+    options->mysql.min_idle = 2;
+    janitor_tick(target);
+    UNTIL(count_of(BACKEND_IDLE) == 2);
+    janitor_tick(target);
+    quiet();
+    assert_int_equal(count_of(BACKEND_IDLE), 2);
+    assert_int_equal(pool_of("app")->open, 2);
+}
+
+static void surplus_idle_ones_go_after_idle_timeout(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 4; idle_timeout = \"5min\";");
+    options->mysql.min_idle = 1;
+    struct backend *one = lend(&client[0]);
+    struct backend *two = lend(&client[1]);
+    pool_give_back(&client[0].lessee);
+    pool_give_back(&client[1].lessee);
+    one->since_ms -= 300000;
+    two->since_ms -= 299000;
+    janitor_tick(target);
+    UNTIL(pool_of("app")->open == 1);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_IDLE_TIMEOUT], 1);
+    two->since_ms -= 300000; /* the last one is no surplus */
+    janitor_tick(target);
+    quiet();
+    assert_int_equal(count_of(BACKEND_IDLE), 1);
+}
+
+static void old_ones_are_replaced_and_quiet_ones_refreshed(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 4; max_age = \"30min\"; refresh_every = \"60s\";");
+    struct backend *b = lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    forget_log();
+    b->last_proof_ms -= 60000;
+    b->born_ms -= 60000;
+    janitor_tick(target);
+    UNTIL(b->state == BACKEND_IDLE);
+    assert_log("SELECT 1|");
+    b->born_ms -= b->max_age_ms;
+    janitor_tick(target);
+    UNTIL(target->open_backends == 0);
+    assert_log("QUIT|");
+    assert_int_equal(target->stats.reconnects[BACKEND_END_MAX_AGE], 1);
+}
+
+/* ---- a statement whose client goes ---- */
+
+static void start_sleep(struct client *c)
+{
+    static const uint8_t sleep_query[] = "\x0D\0\0\0\003SELECT SLEEP";
+    struct backend *b = c->lessee.backend;
+    mysql_reply_begin(&b->reply, MYSQL_REPLY_QUERY, b->status, NULL, NULL);
+    assert_int_equal(conn_write_bytes(&b->conn, sleep_query, sizeof sleep_query - 1), 0);
+    UNTIL(strstr(server.log, "SELECT SLEEP|"));
+}
+
+static void an_abandoned_statement_is_killed_and_its_backend_reset(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    struct backend *b = lend(&client[0]);
+    start_sleep(&client[0]);
+    forget_log();
+    pool_abandon(&client[0].lessee);
+    assert_null(client[0].lessee.backend);
+    assert_int_equal(b->state, BACKEND_ABANDONED);
+    char expected[64];
+    (void)snprintf(expected, sizeof expected, "KILL QUERY %u|", b->server_id);
+    UNTIL(strstr(server.log, expected));
+    quiet();
+    assert_int_equal(b->state, BACKEND_ABANDONED); /* its statement is not over */
+    forget_log();
+    send_err(link_of(b), 1, 1317, "Query execution was interrupted");
+    UNTIL(b->state == BACKEND_IDLE);
+    assert_non_null(strstr(server.log, "RESET|"));
+    UNTIL(target->open_backends == 1); /* the side connection goes */
+    assert_int_equal(target->stats.kills, 1);
+    assert_int_equal(target->stats.resets_abandoned, 1);
+    assert_int_equal(client[0].read_bytes, 0);
+}
+
+static void a_statement_that_ends_by_itself_waits_for_a_kill_that_is_out(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    struct backend *b = lend(&client[0]);
+    start_sleep(&client[0]);
+    server.hold_kill = true;
+    pool_abandon(&client[0].lessee);
+    UNTIL(strstr(server.log, "KILL QUERY"));
+    assert_true(killer_has_out(b));
+    send_ok(link_of(b), 1);
+    UNTIL(b->statement_over);
+    quiet();
+    assert_int_equal(b->state, BACKEND_ABANDONED); /* or the KILL would hit the next statement */
+    for (int i = 0; i < server.links; i++)
+        if (server.link[i].open && server.link[i].id != b->server_id)
+            send_ok(&server.link[i], 1);
+    UNTIL(b->state == BACKEND_IDLE);
+}
+
+static void a_kill_that_is_not_answered_costs_its_backend(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    struct backend *b = lend(&client[0]);
+    start_sleep(&client[0]);
+    server.hold_kill = true;
+    pool_abandon(&client[0].lessee);
+    UNTIL(killer_has_out(b));
+    struct backend *side =
+        CONTAINER_OF(list_first(&pool_of("app")->backends[BACKEND_SIDE]), struct backend, node);
+    assert_true(side->deadline_ms > 0);
+    side->deadline_ms = loop_now_ms(&loop);
+    janitor_tick(target);
+    UNTIL(target->open_backends == 0);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_ABANDONED], 1);
+}
+
+static void a_kill_that_is_not_out_yet_is_forgotten_with_its_statement(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1; pool_total = 1; reserved = 0;"); /* no room for a side connection */
+    struct backend *b = lend(&client[0]);
+    start_sleep(&client[0]);
+    pool_abandon(&client[0].lessee);
+    assert_int_equal(pool_of("app")->kill_count, 1);
+    send_ok(link_of(b), 1);
+    UNTIL(b->state == BACKEND_IDLE);
+    assert_int_equal(pool_of("app")->kill_count, 0);
+    assert_int_equal(server.links, 1);
+    assert_null(strstr(server.log, "KILL"));
+}
+
+static void giving_back_while_a_kill_is_out_waits_and_resets(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    struct backend *b = lend(&client[0]);
+    start_sleep(&client[0]);
+    server.hold_kill = true;
+    assert_true(killer_kill(b)); /* KILL QUERY by another client: its own stays */
+    UNTIL(killer_has_out(b));
+    pool_give_back(&client[0].lessee);
+    assert_int_equal(b->state, BACKEND_ABANDONED);
+    for (int i = 0; i < server.links; i++)
+        if (server.link[i].open && server.link[i].id != b->server_id)
+            send_ok(&server.link[i], 1);
+    UNTIL(b->state == BACKEND_IDLE);
+    assert_non_null(strstr(server.log, "RESET|"));
+}
+
+/* ---- refused logins, a server that is down ---- */
+
+static void a_refused_login_is_told_to_all_who_wait(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 4;");
+    struct account *a = account_get(target, bytes_text("learned"));
+    account_learn(a, bytes_text("outdated"));
+    for (int i = 0; i < 2; i++) {
+        join(&client[i], "learned", "shop", "utf8mb4_general_ci");
+        assert_false(pool_lend(&client[i].lessee));
+    }
+    UNTIL(client[0].not_lent && client[1].not_lent);
+    assert_int_equal(client[0].error.failure, LEND_LOGIN_REFUSED);
+    assert_int_equal(client[0].error.code, 1045);
+    assert_string_equal(client[0].error.message, "Access denied");
+    assert_null(account_secret(a)); /* the server's word counts */
+    assert_true(target->stats.login_failures >= 1);
+}
+
+static void a_configured_password_survives_a_refusal_but_is_not_hammered(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 4;");
+    server.password = "changed";
+    assert_false(pool_lend(&client[0].lessee));
+    UNTIL(client[0].not_lent);
+    assert_non_null(account_secret(account_get(target, bytes_text("app"))));
+    assert_true(target->next_connect_ms > loop_now_ms(&loop));
+}
+
+static void too_many_connections_makes_waiters_wait_on(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 4;");
+    server.refuses_logins = 1040;
+    assert_false(pool_lend(&client[0].lessee));
+    UNTIL(target->stats.login_failures);
+    quiet();
+    assert_int_equal(client[0].not_lent, 0);
+    assert_true(client[0].lessee.waiting);
+    server.refuses_logins = 0;
+    target->next_connect_ms = 0;
+    janitor_tick(target);
+    UNTIL(client[0].lent);
+}
+
+static void a_server_that_is_down_is_said_so(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 1;");
+    uint16_t port = options->mysql.backend[0].port;
+    options->mysql.backend[0].port = 1; /* nobody listens there */
+    assert_false(pool_lend(&client[0].lessee));
+    UNTIL(target->last_error_ms);
+    assert_false(target->up);
+    assert_string_not_equal(target->last_error, "");
+    assert_int_equal(client[0].not_lent, 0); /* waits for it to come back */
+    client[0].lessee.since_ms -= 5000;
+    janitor_tick(target);
+    assert_int_equal(client[0].error.failure, LEND_BACKEND_DOWN);
+    options->mysql.backend[0].port = port;
+    target->next_connect_ms = 0;
+    (void)lend(&client[1]);
+    assert_true(target->up);
+}
+
+static void a_mariadb_is_known_by_its_version(void **state)
+{
+    (void)state;
+    open_pool("");
+    server.version = "5.5.5-10.1.48-MariaDB";
+    (void)lend(&client[0]);
+    assert_true(target->mariadb);
+    assert_string_equal(target->version, "5.5.5-10.1.48-MariaDB");
+}
+
+/* ---- retiring ---- */
+
+static void retired_ones_close_now_when_idle_and_on_return_when_lent(void **state)
+{
+    (void)state;
+    open_pool("");
+    (void)lend(&client[0]);
+    (void)lend(&client[1]);
+    pool_give_back(&client[1].lessee);
+    pool_retire_all(target);
+    UNTIL(target->open_backends == 1);
+    assert_int_equal(client[0].ended, 0);
+    pool_give_back(&client[0].lessee);
+    UNTIL(target->open_backends == 0);
+    assert_int_equal(target->stats.reconnects[BACKEND_END_RETIRED], 2);
+}
+
+static void when_the_servers_baseline_moves_older_ones_retire(void **state)
+{
+    (void)state;
+    open_pool("");
+    (void)lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    struct backend *old = lend(&client[0]);
+    server.sql_mode = "ANSI_QUOTES";
+    struct backend *newer = lend(&client[1]);
+    assert_true(old->retire);
+    assert_false(newer->retire);
+    assert_int_equal(target->sql_mode_flags, 1 << 1);
+    pool_give_back(&client[0].lessee);
+    UNTIL(target->open_backends == 1);
+}
+
+static void a_reload_to_another_address_retires_all(void **state)
+{
+    char err[256];
+    (void)state;
+    open_pool("");
+    (void)lend(&client[0]);
+    pool_give_back(&client[0].lessee);
+    struct options *newer = load("pool_max = 2;");
+    assert_int_equal(target_reload(target, newer, err, sizeof err), 0);
+    options_free(options);
+    options = newer;
+    quiet();
+    assert_int_equal(target->open_backends, 1); /* the same place */
+    newer = load("");
+    newer->mysql.backend[0].port = 1;
+    assert_int_equal(target_reload(target, newer, err, sizeof err), 0);
+    options_free(options);
+    options = newer;
+    UNTIL(target->open_backends == 0);
+    assert_string_equal(target->label, "127.0.0.1:1");
+}
+
+/* ---- the greeting ---- */
+
+static struct target_waiter greeting_waiter;
+static int greetings;
+
+static void on_known(struct target_waiter *w)
+{
+    assert_ptr_equal(w, &greeting_waiter);
+    greetings++;
+}
+
+static void the_scout_brings_the_greeting_and_goes(void **state)
+{
+    (void)state;
+    open_pool("");
+    greetings = 0;
+    greeting_waiter = (struct target_waiter){.on_known = on_known};
+    list_node_init(&greeting_waiter.node);
+    target_wait_known(target, &greeting_waiter);
+    UNTIL(greetings);
+    assert_true(target->known);
+    assert_false(target->mariadb);
+    assert_string_equal(target->version, "8.4.0");
+    assert_int_equal(target->charset, 45);
+    UNTIL(target->open_backends == 0);
+    target_look(target); /* known: nothing to do */
+    assert_int_equal(target->open_backends, 0);
+    assert_int_equal(server.links, 1);
+}
+
+/* ---- proofs ---- */
+
+struct prover {
+    struct proof_waiter waiter;
+    int came;
+    enum proof_verdict verdict;
+    uint16_t code;
+};
+
+static struct prover prover[3];
+
+static void on_proven(struct proof_waiter *w, const struct proof_result *result)
+{
+    struct prover *p = CONTAINER_OF(w, struct prover, waiter);
+    p->came++;
+    p->verdict = result->verdict;
+    p->code = result->code;
+}
+
+static struct account *prove(struct prover *p, const char *user, const char *password)
+{
+    struct account *a = account_get(target, bytes_text(user));
+    *p = (struct prover){.waiter = {.on_proven = on_proven}};
+    account_prove(a, MYSQL_CAP_LOCAL_FILES, bytes_text(password), &p->waiter);
+    assert_int_equal(p->came, 0); /* never from within */
+    return a;
+}
+
+static void a_good_password_is_proven_and_learned_after_a_check_of_the_account(void **state)
+{
+    (void)state;
+    open_pool("");
+    struct account *a = prove(&prover[0], "joe", "s3cret");
+    UNTIL(prover[0].came);
+    assert_int_equal(prover[0].verdict, PROOF_GOOD);
+    assert_int_equal(a->openness, ACCOUNT_STRICT);
+    assert_non_null(account_check_password(a, bytes_text("s3cret")));
+    assert_int_equal(server.links, 2); /* with a random password once */
+    UNTIL(target->open_backends == 1);
+    join(&client[0], "joe", "shop", "utf8mb4_general_ci");
+    (void)lend(&client[0]); /* the login serves on */
+    assert_int_equal(server.links, 2);
+}
+
+static void a_wrong_password_is_refused_in_the_servers_words(void **state)
+{
+    (void)state;
+    open_pool("");
+    struct account *a = prove(&prover[0], "joe", "wrong");
+    UNTIL(prover[0].came);
+    assert_int_equal(prover[0].verdict, PROOF_REFUSED);
+    assert_int_equal(prover[0].code, 1045);
+    assert_null(account_secret(a));
+    assert_int_equal(target->next_connect_ms, 0); /* no backoff for one bad password */
+}
+
+static void an_account_that_accepts_anything_admits_nobody(void **state)
+{
+    (void)state;
+    open_pool("");
+    server.accepts_anything = true;
+    struct account *a = prove(&prover[0], "joe", "whatever");
+    UNTIL(prover[0].came);
+    assert_int_equal(prover[0].verdict, PROOF_OPEN);
+    assert_int_equal(a->openness, ACCOUNT_OPEN);
+    UNTIL(target->open_backends == 0);
+    assert_null(account_secret(a));
+}
+
+static void the_same_password_is_proven_once_for_all_who_wait(void **state)
+{
+    (void)state;
+    open_pool("");
+    struct account *a = prove(&prover[0], "joe", "s3cret");
+    (void)prove(&prover[1], "joe", "s3cret");
+    (void)prove(&prover[2], "joe", "another");
+    assert_int_equal(a->proofs.count, 2);
+    UNTIL(prover[0].came && prover[1].came && prover[2].came);
+    assert_int_equal(prover[0].verdict, PROOF_GOOD);
+    assert_int_equal(prover[1].verdict, PROOF_GOOD);
+    assert_int_equal(prover[2].verdict, PROOF_REFUSED);
+    assert_int_equal(server.links, 3); /* two passwords and the check */
+    assert_true(list_empty(&a->proofs));
+}
+
+static void who_stops_waiting_hears_nothing_but_the_proof_goes_on(void **state)
+{
+    (void)state;
+    open_pool("");
+    struct account *a = prove(&prover[0], "joe", "s3cret");
+    account_stop_proof(&prover[0].waiter);
+    account_stop_proof(&prover[0].waiter);
+    UNTIL(list_empty(&a->proofs));
+    assert_int_equal(prover[0].came, 0);
+    assert_non_null(account_check_password(a, bytes_text("s3cret")));
+}
+
+static void a_proof_at_a_server_that_is_down_fails(void **state)
+{
+    (void)state;
+    open_pool("");
+    options->mysql.backend[0].port = 1;
+    (void)prove(&prover[0], "joe", "s3cret");
+    UNTIL(prover[0].came);
+    assert_int_equal(prover[0].verdict, PROOF_FAILED);
+}
+
+static void an_aged_secret_is_proven_again_on_an_idle_backend(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 2;");
+    struct account *a = prove(&prover[0], "joe", "s3cret");
+    UNTIL(prover[0].came && target->open_backends == 1 &&
+          !list_empty(&pool_of("joe")->backends[BACKEND_IDLE]));
+    a->secrets[0].proven_ms -= (uint64_t)options->mysql.verifier_ttl_ms;
+    assert_null(account_check_password(a, bytes_text("s3cret")));
+    forget_log();
+    (void)prove(&prover[1], "joe", "s3cret");
+    UNTIL(prover[1].came);
+    assert_int_equal(prover[1].verdict, PROOF_GOOD);
+    assert_memory_equal(server.log, "CHANGE_USER joe|", 16);
+    assert_int_equal(server.links, 2);
+    assert_non_null(account_check_password(a, bytes_text("s3cret")));
+}
+
+static void a_secret_in_use_is_proven_again_before_it_ages(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 2;");
+    struct account *a = prove(&prover[0], "joe", "s3cret");
+    UNTIL(prover[0].came && target->open_backends == 1 &&
+          !list_empty(&pool_of("joe")->backends[BACKEND_IDLE]));
+    a->sessions = 1;
+    forget_log();
+    janitor_tick(target);
+    quiet();
+    assert_log("");
+    a->secrets[0].proven_ms -= (uint64_t)options->mysql.verifier_ttl_ms / 2 + 1;
+    uint64_t before = a->secrets[0].proven_ms;
+    janitor_tick(target);
+    UNTIL(!list_empty(&pool_of("joe")->backends[BACKEND_IDLE]));
+    assert_memory_equal(server.log, "CHANGE_USER joe|", 16);
+    assert_true(a->secrets[0].proven_ms > before);
+    assert_false(a->secrets[0].proving);
+    a->sessions = 0;
+}
+
+static void a_secret_refused_when_proven_again_is_forgotten(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 2;");
+    struct account *a = prove(&prover[0], "joe", "s3cret");
+    UNTIL(prover[0].came && target->open_backends == 1 &&
+          !list_empty(&pool_of("joe")->backends[BACKEND_IDLE]));
+    a->sessions = 1;
+    a->secrets[0].proven_ms -= (uint64_t)options->mysql.verifier_ttl_ms / 2 + 1;
+    server.password = "changed";
+    janitor_tick(target);
+    UNTIL(target->open_backends == 0);
+    assert_null(account_secret(a));
+    a->sessions = 0;
+}
+
+#define POOL_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+static void the_one_idle_for_longest_is_evicted(void **state)
+{
+    (void)state;
+    open_pool("pool_max = 2; pool_total = 2; reserved = 0;");
+    account_learn(account_get(target, bytes_text("other")), bytes_text("s3cret"));
+    (void)lend(&client[0]);
+    struct backend *second = lend(&client[1]);
+    pool_give_back(&client[1].lessee);
+    pool_give_back(&client[0].lessee);
+    uint32_t gone = second->server_id;
+    join(&client[2], "other", "shop", "utf8mb4_general_ci");
+    (void)lend(&client[2]);
+    struct backend *left =
+        CONTAINER_OF(list_first(&pool_of("app")->backends[BACKEND_IDLE]), struct backend, node);
+    assert_int_not_equal(left->server_id, gone);
+    assert_int_equal(count_of(BACKEND_IDLE), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        POOL_TEST(the_one_idle_for_longest_is_evicted),
+        POOL_TEST(the_first_lend_opens_one_and_the_next_takes_it_as_it_is),
+        POOL_TEST(a_reply_goes_to_who_has_the_backend),
+        POOL_TEST(never_more_than_pool_max_are_open_and_waiters_are_served_in_order),
+        POOL_TEST(nobody_overtakes_who_waits),
+        POOL_TEST(who_waits_no_longer_gets_none),
+        POOL_TEST(as_many_are_opened_as_wait_and_no_more),
+        POOL_TEST(a_users_own_limit_comes_before_the_sections),
+        POOL_TEST(an_exact_fit_is_preferred_to_a_newer_one),
+        POOL_TEST(among_equal_fits_the_newest_is_taken),
+        POOL_TEST(who_left_state_behind_finds_it_again),
+        POOL_TEST(only_what_differs_is_asked),
+        POOL_TEST(a_charset_by_number_is_asked_for_once),
+        POOL_TEST(a_refused_schema_gives_the_backend_back),
+        POOL_TEST(after_a_refusal_the_next_waiter_is_served),
+        POOL_TEST(a_client_without_schema_gets_none_that_has_one),
+        POOL_TEST(last_insert_id_follows_its_client),
+        POOL_TEST(last_insert_id_goes_with_its_backend),
+        POOL_TEST(a_refresh_reads_the_last_insert_id_too),
+        POOL_TEST(a_suspect_one_is_reset_before_anybody_else_has_it),
+        POOL_TEST(a_dirty_one_is_reset_and_keeps_its_schema),
+        POOL_TEST(a_reset_that_is_refused_closes),
+        POOL_TEST(a_reset_would_lose_ignore_space_so_that_closes),
+        POOL_TEST(a_dropped_one_closes_and_its_client_hears_nothing),
+        POOL_TEST(surplus_over_a_lowered_limit_closes_on_return),
+        POOL_TEST(no_more_than_max_pinned_are_lent_to_those_who_pin),
+        POOL_TEST(the_total_is_exact_and_an_idle_one_of_another_key_makes_room),
+        POOL_TEST(an_idle_one_that_the_server_closes_is_gone),
+        POOL_TEST(an_idle_one_that_speaks_is_not_trusted),
+        POOL_TEST(a_lent_one_that_is_lost_is_told),
+        POOL_TEST(one_lost_while_its_state_is_restored_is_told),
+        POOL_TEST(none_is_lent_in_the_guard_before_wait_timeout),
+        POOL_TEST(one_quiet_for_long_is_probed_first),
+        POOL_TEST(a_probe_that_fails_opens_another),
+        POOL_TEST(an_answer_nobody_understands_ends_it),
+        POOL_TEST(a_silent_probe_is_given_up_at_its_deadline),
+        POOL_TEST(a_login_that_takes_too_long_is_given_up),
+        POOL_TEST(who_waits_too_long_hears_who_holds_the_pool),
+        POOL_TEST(warm_ones_are_opened_up_to_min_idle),
+        POOL_TEST(surplus_idle_ones_go_after_idle_timeout),
+        POOL_TEST(old_ones_are_replaced_and_quiet_ones_refreshed),
+        POOL_TEST(an_abandoned_statement_is_killed_and_its_backend_reset),
+        POOL_TEST(a_statement_that_ends_by_itself_waits_for_a_kill_that_is_out),
+        POOL_TEST(a_kill_that_is_not_answered_costs_its_backend),
+        POOL_TEST(a_kill_that_is_not_out_yet_is_forgotten_with_its_statement),
+        POOL_TEST(giving_back_while_a_kill_is_out_waits_and_resets),
+        POOL_TEST(a_refused_login_is_told_to_all_who_wait),
+        POOL_TEST(a_configured_password_survives_a_refusal_but_is_not_hammered),
+        POOL_TEST(too_many_connections_makes_waiters_wait_on),
+        POOL_TEST(a_server_that_is_down_is_said_so),
+        POOL_TEST(a_mariadb_is_known_by_its_version),
+        POOL_TEST(retired_ones_close_now_when_idle_and_on_return_when_lent),
+        POOL_TEST(when_the_servers_baseline_moves_older_ones_retire),
+        POOL_TEST(a_reload_to_another_address_retires_all),
+        POOL_TEST(the_scout_brings_the_greeting_and_goes),
+        POOL_TEST(a_good_password_is_proven_and_learned_after_a_check_of_the_account),
+        POOL_TEST(a_wrong_password_is_refused_in_the_servers_words),
+        POOL_TEST(an_account_that_accepts_anything_admits_nobody),
+        POOL_TEST(the_same_password_is_proven_once_for_all_who_wait),
+        POOL_TEST(who_stops_waiting_hears_nothing_but_the_proof_goes_on),
+        POOL_TEST(a_proof_at_a_server_that_is_down_fails),
+        POOL_TEST(an_aged_secret_is_proven_again_on_an_idle_backend),
+        POOL_TEST(a_secret_in_use_is_proven_again_before_it_ages),
+        POOL_TEST(a_secret_refused_when_proven_again_is_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
