@@ -305,7 +305,7 @@ static void end_proof(struct proof *p, const struct proof_result *result)
 static bool prove_on_idle(struct proof *p)
 {
     struct account *a = p->account;
-    struct list_node *n = list_first(&p->pool->backends[BACKEND_IDLE]);
+    struct list_node *n = pool_first_unowned(p->pool);
     if (p->checking || !n || !a->secret_count ||
         find_password(a, proof_password(p)) != &a->secrets[0])
         return false;
@@ -323,7 +323,7 @@ static void run_proof(struct proof *p)
     p->backend = backend_open(p->pool, p->checking ? BACKEND_FOR_CHECK : BACKEND_FOR_PROOF, p);
 }
 
-void account_prove(struct account *a, uint32_t flags, struct bytes password, struct proof_waiter *w)
+bool account_prove(struct account *a, uint32_t flags, struct bytes password, struct proof_waiter *w)
 {
     struct proof *p = NULL;
     for (struct list_node *n = list_first(&a->proofs); n; n = list_after(&a->proofs, n)) {
@@ -340,9 +340,11 @@ void account_prove(struct account *a, uint32_t flags, struct bytes password, str
         list_init(&p->waiters);
         list_append(&a->proofs, &p->node);
     }
+    bool is_new = list_empty(&p->waiters);
     w->proof = p;
     list_append(&p->waiters, &w->node);
     run_proof(p);
+    return is_new;
 }
 
 void account_stop_proof(struct proof_waiter *w)
@@ -446,7 +448,7 @@ static void prove_again(struct account *a, struct secret *s)
     if (s->proving && now - s->proven_ms < ttl)
         return;
     for (struct pool *p = a->pools; p; p = p->next_of_account) {
-        struct list_node *n = list_first(&p->backends[BACKEND_IDLE]);
+        struct list_node *n = pool_first_unowned(p);
         if (!n)
             continue;
         s->proving = true;

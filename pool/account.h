@@ -111,7 +111,8 @@ struct proof_waiter {
 
 /* Proves by logging in at the server. The same password of the same account is proven once for all
  * who wait. on_proven comes later, never from within. */
-void account_prove(struct account *a, uint32_t flags, struct bytes password,
+/* True when this began a new one: a guess that the server will see. */
+bool account_prove(struct account *a, uint32_t flags, struct bytes password,
                    struct proof_waiter *w);
 void account_stop_proof(struct proof_waiter *w);
 

@@ -473,6 +473,7 @@ struct backend *backend_open(struct pool *pool, enum backend_purpose purpose, st
     struct target *t = pool->target;
     struct backend *b = xcalloc(1, sizeof *b);
     list_node_init(&b->node);
+    list_node_init(&b->kill_node);
     b->pool = pool;
     b->purpose = purpose;
     b->proof = proof;

@@ -97,10 +97,11 @@ struct backend {
     struct conn conn;
     enum backend_state state;
     enum backend_purpose purpose;
-    struct list_node node; /* on pool->backends[state] */
-    struct pool *pool;     /* outlives it */
-    uint32_t id;           /* ours, for logs */
-    uint32_t server_id;    /* connection id at the server; 0 until the greeting */
+    struct list_node node;      /* on pool->backends[state] */
+    struct list_node kill_node; /* on pool->kills while a KILL of its statement is wanted */
+    struct pool *pool;          /* outlives it */
+    uint32_t id;                /* ours, for logs */
+    uint32_t server_id;         /* connection id at the server; 0 until the greeting */
 
     struct lessee *lessee; /* LENT: who has it; else NULL */
     struct lessee

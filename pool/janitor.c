@@ -167,7 +167,7 @@ void janitor_tick(struct target *t)
             continue;
         tick_waiters(p, now);
         tick_warm(p, now);
-        if (p->waiters.count || p->kill_count || !list_empty(&p->account->proofs))
+        if (p->waiters.count || !list_empty(&p->kills) || !list_empty(&p->account->proofs))
             pool_pump(p);
     }
     account_tick(t);

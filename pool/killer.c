@@ -5,31 +5,19 @@
 
 #include "pool/pool.h"
 
-static void drop_kill(struct pool *p, const struct backend *b)
+static void drop_kill(struct pool *p, struct backend *b)
 {
-    for (size_t i = p->kill_count; i-- > 0;)
-        if (p->kills[i].backend == b)
-            p->kills[i] = p->kills[--p->kill_count];
+    if (!list_node_alone(&b->kill_node))
+        list_remove(&p->kills, &b->kill_node);
 }
 
-static bool is_waiting(const struct pool *p, const struct backend *b)
-{
-    for (size_t i = 0; i < p->kill_count; i++)
-        if (p->kills[i].backend == b)
-            return true;
-    return false;
-}
-
-bool killer_kill(struct backend *b)
+void killer_kill(struct backend *b)
 {
     struct pool *p = b->pool;
-    if (is_waiting(p, b) || p->killing == b)
-        return true;
-    if (p->kill_count == POOL_KILLS_MAX)
-        return false;
-    p->kills[p->kill_count++] = (struct kill){.server_id = b->server_id, .backend = b};
+    if (!list_node_alone(&b->kill_node) || p->killing == b)
+        return;
+    list_append(&p->kills, &b->kill_node);
     killer_pump(p);
-    return true;
 }
 
 bool killer_has_out(const struct backend *b)
@@ -56,8 +44,7 @@ void pool_abandon(struct lessee *l)
     conn_resume(&b->conn);
     if (b->state != BACKEND_ABANDONED || b->statement_over)
         return;
-    if (!killer_kill(b))
-        backend_end(b, BACKEND_END_ABANDONED, "too many at once");
+    killer_kill(b);
 }
 
 void pool_abandon_over(struct lessee *l)
@@ -92,21 +79,21 @@ void killer_on_statement_over(struct backend *b)
 static void kill_next(struct backend *side)
 {
     struct pool *p = side->pool;
-    while (p->kill_count) {
-        struct kill k = p->kills[0];
-        drop_kill(p, k.backend);
-        if (k.backend->identity_hash != side->identity_hash) {
+    for (struct list_node *n; (n = list_first(&p->kills));) {
+        struct backend *victim = CONTAINER_OF(n, struct backend, kill_node);
+        drop_kill(p, victim);
+        if (victim->identity_hash != side->identity_hash) {
             /* Several servers stand behind the address, and this is not the one. */
-            backend_end(k.backend, BACKEND_END_ABANDONED, "another server answers at this address");
+            backend_end(victim, BACKEND_END_ABANDONED, "another server answers at this address");
             continue;
         }
         struct ask_batch batch;
-        p->killing = k.backend;
+        p->killing = victim;
         p->target->stats.kills++;
         side->deadline_ms =
             loop_now_ms(p->target->loop) + (uint64_t)p->target->options->mysql.probe_timeout_ms;
         ask_begin(&batch, side);
-        ask_query(&batch, ASK_KILL, "KILL QUERY %u", k.server_id);
+        ask_query(&batch, ASK_KILL, "KILL QUERY %u", victim->server_id);
         ask_send(&batch);
         return;
     }
@@ -120,7 +107,8 @@ void killer_pump(struct pool *p)
         for (struct list_node *n = list_first(&p->backends[s]); n;
              n = list_after(&p->backends[s], n))
             side_is_there |= CONTAINER_OF(n, struct backend, node)->purpose == BACKEND_FOR_KILL;
-    if (p->kill_count && !side_is_there && account_secret(p->account) && pool_may_open_extra(p))
+    if (!list_empty(&p->kills) && !side_is_there && account_secret(p->account) &&
+        pool_may_open_extra(p))
         (void)backend_open(p, BACKEND_FOR_KILL, NULL);
 }
 

@@ -12,8 +12,9 @@
 struct backend;
 struct pool;
 
-/* Asks for a KILL QUERY of what runs on `b`, LENT or ABANDONED. False: too many are waiting. */
-bool killer_kill(struct backend *b);
+/* Asks for a KILL QUERY of what runs on `b`, LENT or ABANDONED; once, however often it is asked
+ * for. */
+void killer_kill(struct backend *b);
 /* The KILL of `b` is out and not answered: it must not be given to anyone. */
 bool killer_has_out(const struct backend *b);
 /* One that is not out yet need not go. */

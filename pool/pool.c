@@ -43,6 +43,7 @@ static struct pool *pool_new(struct target *t, struct account *a, uint32_t flags
     for (int i = 0; i < BACKEND_STATES_COUNT; i++)
         list_init(&p->backends[i]);
     list_init(&p->waiters);
+    list_init(&p->kills);
     list_node_init(&p->node);
     list_append(&t->pools, &p->node);
     return p;
@@ -322,7 +323,7 @@ static bool ask_restore(struct backend *b)
         b->asked.multi_statements = l->state.multi_statements;
         ask_command(&batch, ASK_OPTION, MYSQL_COM_SET_OPTION, bytes_of(option, sizeof option));
     }
-    if (l->wants_last_id && l->last_id_where == LAST_ID_KNOWN &&
+    if (l->last_id_where == LAST_ID_KNOWN &&
         (!b->last_insert_id_known || b->last_insert_id != l->last_insert_id)) {
         b->last_insert_id = l->last_insert_id;
         b->last_insert_id_known = false;
@@ -457,14 +458,30 @@ static void refuse(struct lessee *l, const struct lend_error *error)
     l->ops->on_not_lent(l, error);
 }
 
-/* A backend with no schema for a client without one: the only way back is to log in again. */
+struct list_node *pool_first_unowned(struct pool *p)
+{
+    struct list *idle = &p->backends[BACKEND_IDLE];
+    for (struct list_node *n = list_first(idle); n; n = list_after(idle, n))
+        if (!backend_at(n)->id_owner)
+            return n;
+    return NULL;
+}
+
+/* A backend with no schema for a client without one: the only way back is to log in again. What
+ * another client has left there is fetched first. */
 static bool start_over_for(struct pool *p, const struct lessee *l)
 {
-    struct list_node *n = list_first(&p->backends[BACKEND_IDLE]);
-    if (l->state.schema || !n || !account_secret(p->account))
+    struct list_node *n = pool_first_unowned(p);
+    if (l->state.schema || !account_secret(p->account))
         return false;
-    backend_prove_again(backend_at(n));
-    return true;
+    if (n) {
+        backend_prove_again(backend_at(n));
+        return true;
+    }
+    n = list_first(&p->backends[BACKEND_IDLE]);
+    if (n)
+        pool_start_probe(backend_at(n));
+    return n != NULL;
 }
 
 void pool_pump(struct pool *p)

@@ -15,7 +15,6 @@
 enum {
     POOL_KEY_FLAGS =
         1u << 1 /* FOUND_ROWS */ | 1u << 7 /* LOCAL_FILES */ | 1u << 8 /* IGNORE_SPACE */,
-    POOL_KILLS_MAX = 64,
 };
 
 /* What the pool tells who borrows. Called from the loop, never from inside a pool_* call of the
@@ -61,11 +60,6 @@ struct lessee {
     uint32_t client_id;     /* as the client sees it */
 };
 
-struct kill {
-    uint32_t server_id;
-    struct backend *backend; /* ABANDONED, to be told */
-};
-
 struct pool {
     struct target *target;
     struct account *account; /* NULL: the scout */
@@ -73,12 +67,11 @@ struct pool {
     struct list_node node; /* in target->pools */
     uint32_t flags;        /* POOL_KEY_FLAGS only */
     struct list backends[BACKEND_STATES_COUNT];
-    size_t open;            /* in any state, CLOSING too */
-    struct list waiters;    /* struct lessee, first come first served */
-    uint32_t pinned;        /* of the lent ones, held between statements */
-    uint32_t baseline_hash; /* of the newest login or reset; 0: none yet */
-    struct kill kills[POOL_KILLS_MAX];
-    size_t kill_count;
+    size_t open;                   /* in any state, CLOSING too */
+    struct list waiters;           /* struct lessee, first come first served */
+    uint32_t pinned;               /* of the lent ones, held between statements */
+    uint32_t baseline_hash;        /* of the newest login or reset; 0: none yet */
+    struct list kills;             /* struct backend.kill_node: statements to be killed */
     struct backend *killing;       /* its KILL is out on the side connection; NULL: none */
     uint64_t hits, misses;         /* lends without and with a question to the backend before */
     struct lend_error login_error; /* the server's last refusal of a login; code 0: none */
@@ -144,6 +137,8 @@ void pool_disown(struct backend *b);
 void pool_fail_waiters(struct pool *p, const struct lend_error *error);
 void pool_fail_first_waiter(struct pool *p, const struct lend_error *error);
 void pool_start_probe(struct backend *b);
+/* The idle one whose session nobody will ask anything of; NULL: none. */
+struct list_node *pool_first_unowned(struct pool *p);
 void pool_retire_older(struct pool *p, const struct backend *newest);
 /* Idle ones close now, lent ones when they come back. */
 void pool_retire_all(struct target *t);

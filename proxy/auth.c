@@ -65,6 +65,7 @@ struct auth {
     struct decrypt *decrypt;
     struct session *session;
     struct proof_waiter proof;
+    bool charged; /* the proof was counted as a guess */
     bool proof_came;
     enum proof_verdict proof_verdict;
     uint16_t err_code;
@@ -235,7 +236,9 @@ static enum auth_result check_password(struct session *s, struct bytes password)
         return refuse(s, MYSQL_ERROR_LOGIN_RATE,
                       "too many refused logins from this address; wait some seconds");
     a->step = STEP_PROOF;
-    account_prove(a->account, s->caps, password, &a->proof);
+    a->charged = account_prove(a->account, s->caps, password, &a->proof);
+    if (a->charged)
+        guess_refused(&s->proxy->guesses, address_hash(s), now); /* given back when it was right */
     return AUTH_WAIT;
 }
 
@@ -244,12 +247,12 @@ static enum auth_result on_proof(struct session *s)
     struct auth *a = s->auth;
     if (!a->proof_came)
         return AUTH_WAIT;
+    if (a->charged && !(a->proof_verdict == PROOF_REFUSED && a->err_code == 1045))
+        guess_forgiven(&s->proxy->guesses, address_hash(s));
     switch (a->proof_verdict) {
     case PROOF_GOOD:
         return let_in(s);
     case PROOF_REFUSED:
-        if (a->err_code == 1045)
-            guess_refused(&s->proxy->guesses, address_hash(s), loop_now_ms(s->proxy->loop));
         s->proxy->stats.login_failures++;
         session_send_err(s, a->seq, a->err_code, a->err_state, bytes_text(a->err_text));
         return AUTH_REFUSED;

@@ -156,7 +156,7 @@ static void kill_session(struct session *victim, bool query_only)
         return;
     }
     if (b && victim->statement_sent)
-        (void)killer_kill(b);
+        killer_kill(b);
 }
 
 static enum command_verdict answer_kill(struct session *s, uint64_t id, bool query_only)
@@ -254,11 +254,11 @@ static void let_go(struct session *s)
         return;
     if (s->pins & PIN_TRANSACTION)
         s->proxy->stats.rolled_back_request_end++;
-    bool role = (s->pins & PIN_ROLE) != 0;
+    bool beyond = session_is_beyond_reset(s);
     session_set_pins(s, 0);
     statements_clear(&s->statements);
-    if (role)
-        pool_drop(&s->lessee, BACKEND_END_DIRTY, "a reset keeps the role");
+    if (beyond)
+        pool_drop(&s->lessee, BACKEND_END_DIRTY, "a reset would not do");
     else
         pool_give_back_dirty(&s->lessee);
 }
@@ -332,6 +332,7 @@ static enum command_verdict use_statement(struct session *s, struct bytes payloa
 static enum command_verdict execute(struct session *s, struct bytes payload)
 {
     s->plan.dml = true;
+    s->plan.flags |= s->prepared_flags;
     if (payload.len > CURSOR_FLAGS_AT && payload.at[CURSOR_FLAGS_AT] != 0)
         s->plan.pins |= PIN_CURSOR;
     return use_statement(s, payload);
@@ -456,6 +457,7 @@ static uint32_t pins_after_statement_commands(struct session *s, uint32_t pins, 
     case MYSQL_COM_STMT_PREPARE:
         if (!failed)
             statements_add(&s->statements, b->reply.statement_id);
+        s->prepared_flags |= s->plan.flags & (SQL_F_SET_GLOBAL | SQL_F_DATABASE_DDL);
         break;
     case MYSQL_COM_STMT_CLOSE:
         (void)statements_remove(&s->statements, s->plan.statement_id);

@@ -28,3 +28,10 @@ void guess_refused(struct guesses *g, uint32_t address_hash, uint64_t now_ms)
         g->slot[slot].since_ms = now_ms;
     g->slot[slot].refused++;
 }
+
+void guess_forgiven(struct guesses *g, uint32_t address_hash)
+{
+    uint32_t slot = address_hash % GUESS_SLOTS;
+    if (g->slot[slot].refused)
+        g->slot[slot].refused--;
+}

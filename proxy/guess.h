@@ -11,7 +11,7 @@
 
 enum {
     GUESS_SLOTS = 512,
-    GUESS_BURST = 20,       /* refusals that may come at once */
+    GUESS_BURST = 40,       /* refusals, or first logins under way, that may come at once */
     GUESS_REFILL_MS = 1000, /* one more after so long */
 };
 
@@ -26,5 +26,8 @@ struct guesses {
 bool guess_allowed(struct guesses *g, uint32_t address_hash, uint64_t now_ms);
 /* One was refused. */
 void guess_refused(struct guesses *g, uint32_t address_hash, uint64_t now_ms);
+
+/* It was right, or nobody said that it was not. */
+void guess_forgiven(struct guesses *g, uint32_t address_hash);
 
 #endif

@@ -249,6 +249,14 @@ static void forget_lend(struct session *s)
     s->lent = false;
 }
 
+void session_schema_back(struct session *s)
+{
+    name_id wrong = s->lessee.state.schema;
+    s->lessee.state.schema = s->schema_before;
+    s->schema_before = 0;
+    names_unref(s->proxy->target->names, wrong);
+}
+
 /* The schema of a login, of COM_INIT_DB. */
 static enum session_state_id step_schema(struct session *s)
 {
@@ -263,10 +271,7 @@ static enum session_state_id step_schema(struct session *s)
             session_end(s, CLOSE_LOGIN_REFUSED);
             return SESSION_CLOSING;
         }
-        name_id wrong = s->lessee.state.schema;
-        s->lessee.state.schema = s->schema_before;
-        s->schema_before = 0;
-        names_unref(s->proxy->target->names, wrong);
+        session_schema_back(s);
         return SESSION_READY;
     }
     if (!s->lent)
@@ -693,6 +698,11 @@ void session_run(struct session *s)
 
 /* ---- the end ---- */
 
+bool session_is_beyond_reset(const struct session *s)
+{
+    return (s->pins & (PIN_ROLE | PIN_XA)) != 0;
+}
+
 /* What becomes of the backend: the closing table of proxy/README.md. */
 static void leave_backend(struct session *s)
 {
@@ -706,8 +716,8 @@ static void leave_backend(struct session *s)
         pool_drop(&s->lessee, BACKEND_END_ABANDONED, "the client went while it was sending");
     } else if (s->statement_sent) {
         pool_abandon(&s->lessee);
-    } else if (s->pins & PIN_ROLE) {
-        pool_drop(&s->lessee, BACKEND_END_DIRTY, "a reset keeps the role");
+    } else if (session_is_beyond_reset(s)) {
+        pool_drop(&s->lessee, BACKEND_END_DIRTY, "a reset would not do");
     } else {
         mysql_reply_fini(&b->reply);
         pool_give_back_dirty(&s->lessee);
@@ -747,6 +757,7 @@ void session_logout(struct session *s)
     s->account = NULL;
     session_state_fini(s->proxy->target->names, &s->lessee.state);
     s->ran_before = false;
+    s->prepared_flags = 0;
 }
 
 void session_end(struct session *s, enum close_reason why)

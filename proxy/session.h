@@ -98,9 +98,11 @@ struct session {
     struct plan plan;
     uint32_t pins;                /* enum pin */
     struct statements statements; /* prepared on the pinned backend; owned */
-    uint64_t command_ns;          /* uv_hrtime when the command was whole */
-    uint64_t active_ms;           /* when the client last did something */
-    uint64_t deadline_ms;         /* of GREETING and LOGIN; 0: none */
+    uint32_t prepared_flags; /* SQL_F_SET_GLOBAL, _DATABASE_DDL: of statements prepared since the
+                                login */
+    uint64_t command_ns;     /* uv_hrtime when the command was whole */
+    uint64_t active_ms;      /* when the client last did something */
+    uint64_t deadline_ms;    /* of GREETING and LOGIN; 0: none */
 
     /* Facts from callbacks, taken by the steps. */
     bool lent : 1; /* the backend has come */
@@ -113,6 +115,7 @@ struct session {
     bool reply_begun : 1;     /* some byte of the reply is on its way to the client */
     bool client_gone : 1;     /* a write to it failed */
     bool infile_blocked : 1;  /* the backend takes no more of the file for now */
+    bool cut_off : 1;         /* the backend went in the middle of a packet of its reply */
     bool ran_before : 1;      /* some statement has run since the login or reset */
     bool lost_while_idle : 1; /* its pinned backend went between two commands: the next one hears of
                                  it */
@@ -162,6 +165,10 @@ void session_plan_clear(struct session *s);
 void session_settle(struct session *s);
 /* Leaves the account, the pool and the backend, as at the end of a session; the socket lives on. */
 void session_logout(struct session *s);
+/* A failed COM_INIT_DB leaves the schema as it was. */
+void session_schema_back(struct session *s);
+/* A reset keeps a role, and on MariaDB it destroys a prepared XA transaction: close instead. */
+bool session_is_beyond_reset(const struct session *s);
 /* The backend is gone. May end the session. */
 void session_lost(struct session *s);
 

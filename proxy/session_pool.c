@@ -60,6 +60,7 @@ static void on_backend_read(struct lessee *l, uint8_t *at, size_t len)
     }
     if (event == MYSQL_REPLY_BROKEN || (event == MYSQL_REPLY_END && len)) {
         s->lost_seq = b->reply.next_seq;
+        s->cut_off = b->reply.left_bytes || b->reply.continues;
         pool_drop(l, BACKEND_END_PROTOCOL, "reply not understood");
         session_lost(s);
         return;
@@ -136,6 +137,12 @@ void session_lost(struct session *s)
         s->lost_in_transaction = in_transaction;
         return;
     }
+    if (s->state == SESSION_SCHEMA)
+        session_schema_back(s);
+    if (s->cut_off) { /* half a packet is out: whatever followed would be read as its rest */
+        session_end(s, CLOSE_BACKEND_LOST);
+        return;
+    }
     session_send_error(
         s, seq, in_transaction ? MYSQL_ERROR_BACKEND_LOST_IN_TRANSACTION : MYSQL_ERROR_BACKEND_LOST,
         in_transaction
@@ -157,6 +164,7 @@ static void on_backend_end(struct lessee *l, struct backend *b, enum backend_end
     struct session *s = session_of_lessee(l);
     (void)why;
     s->lost_seq = s->statement_sent ? b->reply.next_seq : 0;
+    s->cut_off = s->statement_sent && (b->reply.left_bytes || b->reply.continues);
     if (s->state == SESSION_QUEUED || s->state == SESSION_SCHEMA) {
         /* It went while being brought into the client's state: nothing of the client's was sent. */
         if (!s->pins && s->plan.lend_tries++ < SESSION_LEND_TRIES_MAX) {

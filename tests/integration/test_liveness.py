@@ -324,3 +324,21 @@ def a_killed_read_is_not_replayed(t):
     assert e.seq == 1, e
     assert not any("SLEEP" in (p["info"] or "") for p in t.db.processes("app"))
     assert t.front().sluice.metric("sluice_retries_total", proto="mysql") == 0
+
+
+@case(needs="sluice")
+def a_backend_cut_inside_a_row_ends_the_client_without_a_word(t):
+    relay = t.relay()
+    s = t.sluice(backend=relay.url(), conf={"mysql": {"min_idle": 0, "pool_max": 2}})
+    c = wire.Client(s.address, db="app")
+    t.defer(c.close)
+    c.query("SELECT 1")
+    c.send_query("SELECT REPEAT('x', 4000000), SLEEP(1)")
+    c.read_packet()
+    relay.cut()
+    try:
+        while True:
+            payload = c.read_packet()
+            assert b"sluice" not in payload[1:], payload[:80]
+    except (wire.Gone, OSError):
+        pass

@@ -441,3 +441,30 @@ def warnings_that_nobody_asks_for_hold_nobody_up(t):
     a, b = t.client(db="app"), t.client(db="app")
     a.query("SELECT CAST('x' AS SIGNED)")
     assert b.value("SELECT 1") == "1"
+
+
+@case(needs="sluice")
+def a_view_or_trigger_never_sees_another_clients_insert_id(t):
+    admin = t.db.admin
+    admin.query("CREATE OR REPLACE VIEW app.last_id AS SELECT LAST_INSERT_ID() AS id")
+    t.defer(admin.query, "DROP VIEW app.last_id")
+    t.front(pool_max=1)
+    a, b = t.client(db="app"), t.client(db="app")
+    for _ in range(2):
+        a.query("INSERT INTO log (who) VALUES ('a')")
+        assert b.value("SELECT id FROM last_id") == "0"
+
+
+@case(on="mariadb")
+def a_prepared_xa_transaction_outlives_its_client(t):
+    f = t.front(pool_max=1)
+    a = t.client(db="app")
+    for sql in ("XA START 'kept'", "INSERT INTO log (who) VALUES ('xa')", "XA END 'kept'", "XA PREPARE 'kept'"):
+        a.query(sql)
+    a.quit()
+    if f.sluice:
+        t.until("its backend to be gone", lambda: not f.sluice.pinned())
+    c = t.client(db="app")
+    t.until("the transaction to be there", lambda: c.query("XA RECOVER").rows)
+    c.query("XA COMMIT 'kept'")
+    assert c.value("SELECT COUNT(*) FROM log WHERE who = 'xa'") == "1"
