@@ -290,6 +290,7 @@ static bool take_answer(struct backend *b, enum ask kind, struct bytes reply,
         b->session.multi_statements = b->asked.multi_statements;
         return true;
     case ASK_SET_LAST_ID:
+        b->last_insert_id = b->asked_last_id;
         b->last_insert_id_known = true;
         return true;
     case ASK_SETTINGS:

@@ -113,6 +113,7 @@ struct backend {
     name_id baseline_charset; /* what it has after a login or a reset, restored together with the
                                  reset */
     uint64_t last_insert_id;  /* LAST_INSERT_ID() of it, when known */
+    uint64_t asked_last_id;   /* what the SET that is out makes of it */
     bool last_insert_id_known : 1;
     bool suspect : 1; /* an error may have left trackers unsaid: reset before anyone else gets it */
     bool retire : 1;  /* close when it would become idle */

@@ -325,7 +325,7 @@ static bool ask_restore(struct backend *b)
     }
     if (l->last_id_where == LAST_ID_KNOWN &&
         (!b->last_insert_id_known || b->last_insert_id != l->last_insert_id)) {
-        b->last_insert_id = l->last_insert_id;
+        b->asked_last_id = l->last_insert_id;
         b->last_insert_id_known = false;
         ask_query(&batch, ASK_SET_LAST_ID, "SET last_insert_id=%llu",
                   (unsigned long long)l->last_insert_id);
