@@ -45,6 +45,10 @@ $(B)/sluice: $(OBJS) $(LLOBJS)
 $(B)/flags: FORCE
 	$(Q)mkdir -p $(B) && echo '$(CC) $(filter-out -DSLUICE_COMMIT=%,$(CPPFLAGS)) $(CFLAGS)' | cmp -s - $@ || \
 	  echo '$(CC) $(filter-out -DSLUICE_COMMIT=%,$(CPPFLAGS)) $(CFLAGS)' > $@
+# The commit is a prerequisite of what prints it alone, so that committing does not rebuild everything.
+$(B)/commit: FORCE
+	$(Q)mkdir -p $(B) && echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
+$(B)/obj/conf/cli.o $(B)/obj/proxy/report.o: $(B)/commit
 .PHONY: FORCE
 FORCE:
 
