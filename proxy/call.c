@@ -72,9 +72,14 @@ static int wait_ready(const struct options *o, int64_t max_ms)
     int64_t end = clock_ms() + max_ms;
     struct answer answer = {.body = "no answer on the admin or health listener\n"};
     for (;;) {
-        if (get_any(o, "/startupz", &answer) == 0 && answer.status == 200 &&
-            get_any(o, "/readyz", &answer) == 0 && answer.status == 200)
+        int error = get_any(o, "/startupz", &answer);
+        if (error == 0 && answer.status == 200)
+            error = get_any(o, "/readyz", &answer);
+        if (error == 0 && answer.status == 200)
             return 0;
+        if (error)
+            (void)snprintf(answer.body, sizeof answer.body, "%s on the admin or health listener\n",
+                           strerror(-error));
         if (clock_ms() >= end) {
             (void)fprintf(stderr, "sluice: not ready after %lld ms: %s", (long long)max_ms,
                           answer.body);

@@ -52,7 +52,7 @@ static int check_one(const struct options *o, const struct backend_option *b, FI
         print_value(m, out, "SELECT @@wait_timeout", "wait_timeout");
         print_value(m, out, "SELECT @@max_allowed_packet", "max_allowed_packet");
         print_value(m, out, "SELECT @@max_connections", "max_connections");
-    } else if (!b->user && mysql_errno(m) == 1045) {
+    } else if (!b->user && (mysql_errno(m) == 1045 || mysql_errno(m) == 1698)) {
         (void)fprintf(
             out, "backend %s: answers (no credentials configured: clients log in with their own)\n",
             place);

@@ -410,6 +410,7 @@ static enum session_state_id step_ready(struct session *s)
 {
     if (s->view_len < MYSQL_HEADER_BYTES)
         return SESSION_READY;
+    assert(s->view_at);
     uint32_t bytes = mysql_header_length(s->view_at);
     if (s->view_at[3] != 0 || bytes == 0) {
         session_send_error(s, (uint8_t)(s->view_at[3] + 1), MYSQL_ERROR_MALFORMED,
@@ -476,6 +477,7 @@ static enum session_state_id step_skipping(struct session *s)
             return SESSION_SKIPPING;
         if (!s->skip_continues)
             return too_large(s, s->skip_seq);
+        assert(s->view_at);
         s->skip_left = mysql_header_length(s->view_at);
         s->skip_continues = s->skip_left == MYSQL_PAYLOAD_MAX_BYTES;
         s->skip_seq = (uint8_t)(s->view_at[3] + 1);
@@ -591,6 +593,7 @@ static enum session_state_id step_infile(struct session *s)
         if (s->skip_left == 0) {
             if (s->view_len < MYSQL_HEADER_BYTES)
                 return SESSION_INFILE;
+            assert(s->view_at);
             if (s->view_at[3] != s->skip_seq) {
                 session_end(s, CLOSE_CLIENT_PROTOCOL);
                 return SESSION_CLOSING;
