@@ -144,11 +144,12 @@ docs-check: ## are all options and metrics documented?
 	$(Q)tests/docs.sh
 
 .PHONY: lint
+# cppcheck takes the buffer that vsnprintf writes for one that it reads (ctuuninitvar).
 # clang-tidy sees one file at a time: given many, version 14 reports a va_list that is not there.
 lint: layers docs-check fmt-check ## clang-tidy, cppcheck, shellcheck and the above
 	$(Q)set -e; for f in $(SRCS); do clang-tidy --quiet $$f -- $(CPPFLAGS) -std=gnu11 2>/dev/null; done
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 --inline-suppr \
-	  --suppress=missingInclude --suppress=normalCheckLevelMaxBranches -I. -D_GNU_SOURCE $(SRCS)
+	  --suppress=missingInclude --suppress=ctuuninitvar --suppress=normalCheckLevelMaxBranches -I. -D_GNU_SOURCE $(SRCS)
 	$(Q)shellcheck $(SCRIPTS)
 
 # ---- the rest ----
