@@ -523,6 +523,16 @@ static enum session_state_id send_whole(struct session *s)
     return SESSION_RELAY;
 }
 
+/* A command that no server answers is over once it is sent. */
+static enum session_state_id sent_without_reply(struct session *s)
+{
+    backend_of(s)->asked_ms = 0;
+    s->statement_sent = false;
+    command_done(s);
+    session_settle(s);
+    return SESSION_READY;
+}
+
 static enum session_state_id step_queued(struct session *s)
 {
     if (s->lend_error)
@@ -545,13 +555,8 @@ static enum session_state_id step_queued(struct session *s)
         return SESSION_SENDING;
     }
     enum session_state_id next = send_whole(s);
-    if (s->plan.shape == MYSQL_REPLY_NONE) {
-        b->asked_ms = 0;
-        s->statement_sent = false;
-        command_done(s);
-        session_settle(s);
-        return SESSION_READY;
-    }
+    if (s->plan.shape == MYSQL_REPLY_NONE)
+        return sent_without_reply(s);
     return next;
 }
 
@@ -568,13 +573,8 @@ static enum session_state_id step_sending(struct session *s)
         if (!block.len) {
             spool_free(s->spool);
             s->spool = NULL;
-            if (s->plan.shape == MYSQL_REPLY_NONE) {
-                b->asked_ms = 0;
-                s->statement_sent = false;
-                command_done(s);
-                session_settle(s);
-                return SESSION_READY;
-            }
+            if (s->plan.shape == MYSQL_REPLY_NONE)
+                return sent_without_reply(s);
             return SESSION_RELAY;
         }
         if (conn_write(&b->conn, &block, 1) != 0) {
