@@ -471,7 +471,7 @@ static bool secret_is_useless(const struct account *a, const struct secret *s)
 
 static bool account_is_of_use(const struct account *a)
 {
-    if (a->sessions || a->configured || a->secret_count ||
+    if (a->sessions || a->configured || a->secret_count || a->paused ||
         !list_empty(&((struct account *)a)->proofs))
         return true;
     for (const struct pool *p = a->pools; p; p = p->next_of_account)
@@ -516,6 +516,24 @@ void account_tick(struct target *t)
             *link = a->next;
             account_free(a);
         }
+}
+
+struct account *account_new_alone(struct target *t, const struct user_option *u)
+{
+    struct account *a = xcalloc(1, sizeof *a);
+    a->target = t;
+    a->name = xstrndup(bytes_text(u->name));
+    a->configured = true;
+    list_init(&a->proofs);
+    add_configured(a, u->password ? bytes_text(u->password) : (struct bytes){0},
+                   u->has_hash ? u->hash : NULL);
+    return a;
+}
+
+void account_free_alone(struct account *a)
+{
+    if (a)
+        account_free(a);
 }
 
 void account_free_all(struct target *t)

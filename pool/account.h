@@ -14,6 +14,7 @@
 struct backend;
 struct pool;
 struct target;
+struct user_option;
 
 enum { ACCOUNT_SECRETS_MAX = 3 }; /* for rotation */
 
@@ -43,6 +44,7 @@ struct account {
     struct secret secrets[ACCOUNT_SECRETS_MAX]; /* [0] is used first */
     size_t secret_count;
     bool configured;
+    bool paused; /* by the console: nothing is lent to its clients */
     enum account_openness openness;
     int pool_max;       /* 0: the section's */
     struct pool *pools; /* by flags, linked by struct pool.next_of_account */
@@ -57,6 +59,10 @@ struct account {
 struct account *account_find(struct target *t, struct bytes name);
 /* Finds or makes it. */
 struct account *account_get(struct target *t, struct bytes name);
+/* One that is in no table and has no pools, for a user of the console: its password is checked like
+ * any other's. `u` is borrowed for the call. */
+struct account *account_new_alone(struct target *t, const struct user_option *u);
+void account_free_alone(struct account *a); /* NULL is fine; wipes */
 /* Takes users and the URL's credentials from the options; those that are gone lose what was
  * configured. */
 void account_configure(struct target *t);

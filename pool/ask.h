@@ -13,17 +13,22 @@ struct backend;
 
 /* X(ID, word, fatal: an ERR means that the backend cannot be used) */
 #define ASKS(X)                                                                                    \
-    X(SETTINGS, "settings",                                                                        \
-      true) /* SET of the trackers, and of the character set behind a reset */                     \
-    X(BASELINE, "baseline", true)       /* what a fresh session has here */                        \
-    X(RESET, "reset", true)             /* COM_RESET_CONNECTION */                                 \
-    X(PROBE, "probe", true)             /* probe_query */                                          \
-    X(LAST_ID, "last_id", true)         /* SELECT LAST_INSERT_ID(), for the owner before */        \
-    X(CHARSET, "charset", true)         /* the names behind a collation number */                  \
-    X(NAMES, "names", false)            /* SET NAMES of the lessee */                              \
-    X(INIT_DB, "init_db", false)        /* schema of the lessee */                                 \
-    X(OPTION, "option", true)           /* COM_SET_OPTION of the lessee */                         \
+    X(VARIABLES, "variables", true) /* which of the virtual variables this server has */           \
+    X(SETTINGS, "settings", true)   /* SET of trackers and, behind a reset, the character set */   \
+    X(BASELINE, "baseline", true)   /* what a fresh session has here */                            \
+    X(REREAD, "reread", true)       /* the same, of the lessee's session */                        \
+    X(RESET, "reset", true)         /* COM_RESET_CONNECTION */                                     \
+    X(PROBE, "probe", true)         /* probe_query */                                              \
+    X(LAST_ID, "last_id", true)     /* SELECT LAST_INSERT_ID(), for the owner before */            \
+    X(CHARSET, "charset", true)     /* the names behind a collation number */                      \
+    X(NAMES, "names", false)        /* character sets of the lessee */                             \
+    X(SET, "set", false)            /* variables of the lessee */                                  \
+    X(INIT_DB, "init_db", false)    /* schema of the lessee */                                     \
+    X(OPTION, "option", true)       /* COM_SET_OPTION of the lessee */                             \
     X(SET_LAST_ID, "set_last_id", true) /* LAST_INSERT_ID() of the lessee */                       \
+    X(BEGIN, "begin", true)             /* the lessee's BEGIN, which was answered here */          \
+    X(PREPARE, "prepare", false)        /* of a text that the lessee wants to execute */           \
+    X(NUMBER, "number", true)           /* something about the lessee's session, see pool_ask */   \
     X(KILL, "kill", false)              /* KILL QUERY on a side connection */
 
 enum ask {
@@ -49,7 +54,7 @@ struct lend_error {
     char message[512];
 };
 
-enum { ASKS_MAX = 12 };
+enum { ASKS_MAX = 16 };
 
 struct asks {
     uint8_t kind[ASKS_MAX]; /* enum ask, in the order sent */
@@ -62,28 +67,35 @@ bool ask_pending(const struct backend *b);
 /* The word for logs and metrics. */
 const char *ask_word(enum ask kind);
 
+enum { ASK_TEXT_MAX_BYTES = 8 * 1024 };
+
 /* Builds up one pipelined write. */
 struct ask_batch {
     struct backend *backend;
-    uint8_t data[4096];
+    uint8_t data[16 * 1024];
     struct wire_writer w;
 };
 
 void ask_begin(struct ask_batch *batch, struct backend *b);
-/* A text statement; printf style, its result below 4 KiB less what is already in the batch. */
+/* A text statement; printf style, its result below ASK_TEXT_MAX_BYTES. */
 void ask_query(struct ask_batch *batch, enum ask kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A command with a payload behind its byte. */
 void ask_command(struct ask_batch *batch, enum ask kind, uint8_t command, struct bytes payload);
+/* COM_STMT_CLOSE of a statement of ours: has no answer. */
+void ask_close_statement(struct ask_batch *batch, uint32_t id);
 /* Writes it. When all is answered, or one failed, pool_on_answered is called; at once if the batch
  * is empty. On a write error the backend is doomed, and its end comes from the loop. */
 void ask_send(struct ask_batch *batch);
 
-/* Bytes of the answers; ends the backend on what it does not understand. May free `b`. */
-void ask_on_read(struct backend *b, const uint8_t *at, size_t len);
+/* Bytes of the answers; ends the backend on what it does not understand. What follows them goes to
+ * the lessee when its statement was written behind the questions. May free `b`. */
+void ask_on_read(struct backend *b, uint8_t *at, size_t len);
 
 /* The batches that more than one place needs. */
-void ask_settle(struct backend *b); /* SETTINGS, BASELINE: behind a login */
+void ask_settle(struct backend *b); /* behind a login: VARIABLES when they are not known yet, else
+                                       SETTINGS, BASELINE; b->settled tells whether that was all */
+void ask_reread(struct ask_batch *batch);
 void ask_reset(struct ask_batch *batch,
                struct backend *b); /* RESET, SETTINGS, BASELINE: added to the batch */
 void ask_probe(struct backend *b);

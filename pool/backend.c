@@ -10,6 +10,7 @@
 #include "pool/killer.h"
 #include "pool/login.h"
 #include "pool/pool.h"
+#include "pool/settings.h"
 #include "pool/tls.h"
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_packet.h"
@@ -313,11 +314,48 @@ void backend_prove_again(struct backend *b)
     }
     pool_disown(b);
     session_state_fini(b->pool->target->names, &b->session);
+    prepared_slots_clear(&b->slots, b->pool->prepared);
+    b->settled = false;
     backend_move(b, BACKEND_LOGIN);
     b->deadline_ms = b->since_ms + (uint64_t)b->pool->target->options->mysql.connect_timeout_ms;
     b->login = xmalloc(sizeof *b->login);
     login_begin_change(b->login, &params, caps_of(b), b->tls_on, bytes_of("", 0));
     follow_login(b);
+}
+
+/* ---- what it is in ---- */
+
+void backend_note_settings(struct backend *b)
+{
+    const struct settings *s = b->session.settings;
+    struct bytes text =
+        s ? names_text(b->pool->target->names, s->value[VARIABLE_wait_timeout]) : bytes_of("", 0);
+    uint64_t seconds = 0;
+    for (size_t i = 0; i < text.len && text.at[i] >= '0' && text.at[i] <= '9'; i++)
+        seconds = seconds * 10 + (uint64_t)(text.at[i] - '0');
+    if (seconds)
+        b->wait_timeout_ms = seconds * 1000;
+}
+
+void backend_note_prepared(struct backend *b, uint32_t statement_id)
+{
+    struct prepared_use fresh = {0}; /* no types behind it yet */
+    if (!b->lessee || !b->lessee->prepared)
+        return;
+    fresh.count = b->lessee->use.count;
+    uint32_t surplus =
+        prepared_slots_put(&b->slots, b->pool->prepared, b->lessee->prepared, statement_id, &fresh,
+                           (uint32_t)b->pool->target->options->mysql.statement_cache);
+    if (surplus)
+        backend_close_statement(b, surplus);
+}
+
+void backend_close_statement(struct backend *b, uint32_t statement_id)
+{
+    struct ask_batch batch;
+    ask_begin(&batch, b);
+    ask_close_statement(&batch, statement_id);
+    ask_send(&batch);
 }
 
 /* ---- the connection ---- */
@@ -521,6 +559,7 @@ void backend_end(struct backend *b, enum backend_end why, const char *detail)
     pool_on_end(b, why);
     session_state_fini(b->pool->target->names, &b->session);
     session_state_fini(b->pool->target->names, &b->asked);
+    prepared_slots_clear(&b->slots, b->pool->prepared);
     names_unref(b->pool->target->names, b->baseline_charset);
     b->baseline_charset = 0;
     /* An orderly goodbye where the server waits for a command, so that it does not count an aborted

@@ -17,6 +17,7 @@
 #include "pool/ask.h"
 #include "pool/conn.h"
 #include "pool/iobuf.h"
+#include "pool/prepared.h"
 #include "pool/state.h"
 #include "protocol/mysql_reply.h"
 
@@ -110,14 +111,18 @@ struct backend {
 
     struct session_state session; /* what it is in */
     struct session_state asked;   /* what the questions that are out will make of it */
-    name_id baseline_charset; /* what it has after a login or a reset, restored together with the
-                                 reset */
-    uint64_t last_insert_id;  /* LAST_INSERT_ID() of it, when known */
-    uint64_t asked_last_id;   /* what the SET that is out makes of it */
+    name_id baseline_charset;    /* what it has after a login or a reset, restored together with the
+                                    reset */
+    struct prepared_slots slots; /* what it has prepared; owned */
+    uint64_t last_insert_id;     /* LAST_INSERT_ID() of it, when known */
+    uint16_t asked_number;       /* the collation number that was asked for */
+    uint64_t asked_last_id;      /* what the SET that is out makes of it */
     bool last_insert_id_known : 1;
     bool suspect : 1; /* an error may have left trackers unsaid: reset before anyone else gets it */
-    bool retire : 1;  /* close when it would become idle */
-    bool doomed : 1;  /* the server has closed it or will; never lend */
+    bool settled : 1; /* its baseline was read */
+    bool followed : 1; /* the lessee's statement was written behind the questions that are out */
+    bool retire : 1;   /* close when it would become idle */
+    bool doomed : 1;   /* the server has closed it or will; never lend */
     bool login_ok : 1; /* the server's OK was seen */
     bool tls_on : 1;
     bool by_stage1 : 1;      /* logged in without a password: there is none to learn */
@@ -166,6 +171,13 @@ void backend_end(struct backend *b, enum backend_end why, const char *detail);
 /* COM_CHANGE_USER with the account's current secret on an idle backend: proves it again without a
  * connection. */
 void backend_prove_again(struct backend *b);
+
+/* Its settings moved: what of them is about itself. */
+void backend_note_settings(struct backend *b);
+/* The text that its lessee wants to execute is prepared there. */
+void backend_note_prepared(struct backend *b, uint32_t statement_id);
+/* COM_STMT_CLOSE; there is no answer. */
+void backend_close_statement(struct backend *b, uint32_t statement_id);
 
 const char *backend_state_word(enum backend_state s);
 const char *backend_end_word(enum backend_end e);

@@ -14,6 +14,11 @@
 /* No schema has this name: what it stands for is entered anew before the next statement. */
 #define SCHEMA_UNKNOWN "\x01unknown"
 
+enum {
+    PREPARED_KEEP = 1024, /* texts that no client has open */
+    PREPARED_KEEP_BYTES = 2 * 1024 * 1024,
+};
+
 static uint64_t now_of(const struct pool *p)
 {
     return loop_now_ms(p->target->loop);
@@ -46,6 +51,8 @@ static struct pool *pool_new(struct target *t, struct account *a, uint32_t flags
     list_init(&p->kills);
     list_node_init(&p->node);
     list_append(&t->pools, &p->node);
+    p->prepared = prepared_cache_new(t->names, PREPARED_KEEP, PREPARED_KEEP_BYTES);
+    p->effects = effects_new(t->names);
     return p;
 }
 
@@ -70,6 +77,9 @@ void pool_free(struct pool *p)
 {
     assert(p->open == 0 && list_empty(&p->waiters));
     list_remove(&p->target->pools, &p->node);
+    effects_free(p->effects);
+    prepared_cache_free(p->prepared);
+    settings_unref(names_settings(p->target->names), p->baseline);
     free(p);
 }
 
@@ -190,19 +200,58 @@ static bool charset_is_known(struct lessee *l)
     return l->state.charset != 0;
 }
 
+bool pool_state_is_known(struct lessee *l)
+{
+    struct pool *p = l->pool;
+    if (!l->state.settings && p->baseline)
+        l->state.settings = settings_ref(p->baseline);
+    return charset_is_known(l) && l->state.settings;
+}
+
+bool pool_note_variable(struct lessee *l, struct bytes name, struct bytes value)
+{
+    struct backend *b = l->backend;
+    struct target *t = l->pool->target;
+    struct settings_table *table = names_settings(t->names);
+    enum variable v = variable_find(name);
+    if (v == VARIABLES_COUNT || !b->session.settings)
+        return false;
+    struct settings *moved = settings_with(table, b->session.settings, v, value);
+    session_state_set_settings(t->names, &b->session, moved);
+    session_state_set_settings(t->names, &l->state, moved);
+    settings_unref(table, moved);
+    backend_note_settings(b);
+    return variable_value_is_safe(value);
+}
+
 /* How well an idle backend fits; "owned": some session may yet ask for the state its last statement
  * left there. */
-enum fit { FIT_NONE, FIT_RESTORE_OWNED, FIT_RESTORE, FIT_EXACT_OWNED, FIT_EXACT };
+enum fit {
+    FIT_NONE,
+    FIT_RESTORE_OWNED,
+    FIT_RESTORE,
+    FIT_EXACT_OWNED,
+    FIT_EXACT_FOLLOWED, /* .. but for LAST_INSERT_ID(), which may be set in the same write */
+    FIT_EXACT,
+};
+
+/* A statement there that this EXECUTE may use, and that is as if the client alone had used it. */
+static bool is_prepared(const struct backend *b, const struct lessee *l)
+{
+    return !l->prepared || prepared_slots_has(&b->slots, l->prepared, &l->use);
+}
 
 static enum fit fit_of(const struct backend *b, const struct lessee *l)
 {
     bool owned = (b->last_owner && b->last_owner != l) || (b->id_owner && b->id_owner != l);
     if (b->doomed || b->retire || (l->state.schema == 0 && b->session.schema != 0))
         return FIT_NONE;
+    bool prepared = is_prepared(b, l);
     bool same_id = l->last_id_where != LAST_ID_KNOWN || b->id_owner == l ||
                    (b->last_insert_id_known && b->last_insert_id == l->last_insert_id);
-    if (!b->suspect && same_id && l->state.charset && session_state_equal(&b->session, &l->state))
-        return owned ? FIT_EXACT_OWNED : FIT_EXACT;
+    if (!b->suspect && (same_id || l->may_follow || l->id_may_follow) && prepared &&
+        l->state.charset && session_state_equal(&b->session, &l->state))
+        return owned ? FIT_EXACT_OWNED : same_id ? FIT_EXACT : FIT_EXACT_FOLLOWED;
     return owned ? FIT_RESTORE_OWNED : FIT_RESTORE;
 }
 
@@ -213,7 +262,7 @@ static struct backend *pick(struct pool *p, struct lessee *l)
     struct list *idle = &p->backends[BACKEND_IDLE];
     struct backend *best = NULL;
     enum fit best_fit = FIT_NONE;
-    (void)charset_is_known(l);
+    (void)pool_state_is_known(l);
     for (struct list_node *n = list_last(idle), *before; n; n = before) {
         struct backend *b = backend_at(n);
         before = list_before(idle, n);
@@ -246,7 +295,7 @@ void pool_start_probe(struct backend *b)
     if (b->id_owner) {
         struct ask_batch batch;
         ask_begin(&batch, b);
-        ask_query(&batch, ASK_LAST_ID, "SELECT LAST_INSERT_ID()");
+        ask_query(&batch, ASK_LAST_ID, "SELECT LAST_INSERT_ID() LIMIT 1");
         ask_send(&batch);
     }
     ask_probe(b);
@@ -266,23 +315,47 @@ static bool probe_one(struct pool *p, const struct lessee *l)
     return false;
 }
 
-static void ask_names(struct ask_batch *batch, struct names *names, name_id unit)
+/* The names behind a collation number; for one that no session can be in, the server's default. */
+static void ask_collation(struct ask_batch *batch, struct backend *b, uint16_t number)
 {
-    struct bytes charset;
-    struct bytes collation;
-    charset_split(names_text(names, unit), &charset, &collation);
-    if (collation.len)
-        ask_query(batch, ASK_NAMES, "SET NAMES '%.*s' COLLATE '%.*s'", (int)charset.len,
-                  (const char *)charset.at, (int)collation.len, (const char *)collation.at);
-    else
-        ask_query(batch, ASK_NAMES, "SET NAMES %.*s", (int)charset.len, (const char *)charset.at);
+    b->asked_number = number;
+    ask_query(batch, ASK_CHARSET,
+              "SELECT CHARACTER_SET_NAME, COLLATION_NAME, ID FROM information_schema.COLLATIONS "
+              "WHERE ID=%u AND CHARACTER_SET_NAME NOT IN ('ucs2','utf16','utf16le','utf32') "
+              "UNION ALL SELECT CHARACTER_SET_NAME, COLLATION_NAME, ID FROM "
+              "information_schema.COLLATIONS WHERE COLLATION_NAME=@@global.collation_connection "
+              "LIMIT 1",
+              number);
+}
+
+/* The collation that goes with the results is only to be had by SET NAMES .. COLLATE; what else
+ * differs from it is set behind. */
+static void ask_names(struct ask_batch *batch, struct target *t, name_id unit)
+{
+    char text[512];
+    struct charset_unit u = charset_split(names_text(t->names, unit));
+    struct charset_unit by = u;
+    if (u.number)
+        by = charset_split(names_text(t->names, t->charset_of_id[u.number]));
+    size_t len = (size_t)snprintf(text, sizeof text, "SET NAMES '%.*s' COLLATE '%.*s'",
+                                  (int)by.client.len, (const char *)by.client.at,
+                                  (int)by.collation.len, (const char *)by.collation.at);
+    if (!bytes_equal(u.client, by.client))
+        len += (size_t)snprintf(text + len, sizeof text - len, ", character_set_client='%.*s'",
+                                (int)u.client.len, (const char *)u.client.at);
+    if (!bytes_equal(u.collation, by.collation))
+        len += (size_t)snprintf(text + len, sizeof text - len, ", collation_connection='%.*s'",
+                                (int)u.collation.len, (const char *)u.collation.at);
+    if (!u.number)
+        len += (size_t)snprintf(text + len, sizeof text - len, ", character_set_results=NULL");
+    ask_query(batch, ASK_NAMES, "%.*s", (int)len, text);
 }
 
 /* What the owner before needs to know of the backend, and what it must not hand on. */
 static void ask_for_owner(struct ask_batch *batch, struct backend *b, const struct lessee *l)
 {
     if (b->id_owner && b->id_owner != l)
-        ask_query(batch, ASK_LAST_ID, "SELECT LAST_INSERT_ID()");
+        ask_query(batch, ASK_LAST_ID, "SELECT LAST_INSERT_ID() LIMIT 1");
     if (l->wants_fresh || (b->suspect && b->last_owner != l)) {
         b->pool->target->stats.resets_suspect++;
         names_unref(b->pool->target->names, b->baseline_charset);
@@ -291,9 +364,117 @@ static void ask_for_owner(struct ask_batch *batch, struct backend *b, const stru
     }
 }
 
-/* Writes what has to be asked so that `b` is in the state of its lessee. False when nothing has to.
- */
-static bool ask_restore(struct backend *b)
+static void ask_set(struct ask_batch *batch, struct backend *b, struct settings *to)
+{
+    const struct target *t = b->pool->target;
+    const struct settings *from = b->session.settings;
+    char text[ASK_TEXT_MAX_BYTES];
+    size_t len = (size_t)snprintf(text, sizeof text, "SET ");
+    for (int v = 0; v < VARIABLES_COUNT; v++) {
+        if (to->value[v] == from->value[v])
+            continue;
+        if (len > 4)
+            text[len++] = ',';
+        len += variable_write(text + len, sizeof text - len - 1, (enum variable)v,
+                              names_text(t->names, to->value[v]), t->mariadb);
+    }
+    session_state_set_settings(t->names, &b->asked, to);
+    ask_query(batch, ASK_SET, "%.*s", (int)len, text);
+}
+
+/* Literals are read in the character set that the session is in, and in ucs2 and the like they are
+ * not what they look like. */
+static void ask_plain_charset(struct ask_batch *batch, struct backend *b)
+{
+    struct names *names = b->pool->target->names;
+    struct charset_unit u = charset_split(names_text(names, b->session.charset));
+    if (!b->session.charset || charset_unit_is_plain(&u))
+        return;
+    ask_query(batch, ASK_SETTINGS, "SET NAMES utf8mb4");
+    names_unref(names, b->session.charset);
+    b->session.charset = 0;
+}
+
+/* Character sets, variables, schema: what differs between `b` and `to`. */
+static void ask_difference(struct ask_batch *batch, struct backend *b,
+                           const struct session_state *to)
+{
+    struct names *names = b->pool->target->names;
+    if (to->settings != b->session.settings) {
+        ask_plain_charset(batch, b);
+        ask_set(batch, b, to->settings);
+    }
+    if (to->charset && to->charset != b->session.charset) {
+        names_unref(names, b->asked.charset);
+        b->asked.charset = names_ref(names, to->charset);
+        ask_names(batch, b->pool->target, to->charset);
+    }
+    if (to->schema && to->schema != b->session.schema) {
+        names_unref(names, b->asked.schema);
+        b->asked.schema = names_ref(names, to->schema);
+        ask_command(batch, ASK_INIT_DB, MYSQL_COM_INIT_DB, names_text(names, to->schema));
+    }
+    if (to->multi_statements != b->session.multi_statements) {
+        uint8_t option[2] = {to->multi_statements ? 0 : 1, 0};
+        b->asked.multi_statements = to->multi_statements;
+        ask_command(batch, ASK_OPTION, MYSQL_COM_SET_OPTION, bytes_of(option, sizeof option));
+    }
+}
+
+/* The state in which the lessee's text has to be prepared; the caller ends it. Variables that no
+ * PREPARE binds stay the lessee's. */
+static struct session_state preparing_state(const struct backend *b, const struct lessee *l)
+{
+    struct names *names = b->pool->target->names;
+    const struct session_state *of = &l->prepared->state;
+    struct session_state state = {0};
+    session_state_copy(names, &state, of);
+    state.multi_statements = l->state.multi_statements;
+    name_id value[VARIABLES_COUNT];
+    for (int v = 0; v < VARIABLES_COUNT; v++)
+        value[v] = variable_binds((enum variable)v) || of->settings->value[v]
+                       ? of->settings->value[v]
+                       : l->state.settings->value[v];
+    settings_unref(names_settings(names), state.settings);
+    state.settings = settings_make(names_settings(names), value);
+    return state;
+}
+
+static void ask_prepare(struct ask_batch *batch, struct backend *b)
+{
+    const struct prepared *p = b->lessee->prepared;
+    ask_command(batch, ASK_PREPARE, MYSQL_COM_STMT_PREPARE, bytes_of(p->text, p->text_bytes));
+}
+
+static void ask_last_id(struct ask_batch *batch, struct backend *b)
+{
+    const struct lessee *l = b->lessee;
+    if (l->last_id_where != LAST_ID_KNOWN ||
+        (b->last_insert_id_known && b->last_insert_id == l->last_insert_id))
+        return;
+    b->asked_last_id = l->last_insert_id;
+    b->last_insert_id_known = false;
+    ask_query(batch, ASK_SET_LAST_ID, "SET last_insert_id=%llu",
+              (unsigned long long)l->last_insert_id);
+}
+
+/* The number whose names have to be asked for before the lessee's state can be restored;
+ * TARGET_COLLATIONS_MAX: none. */
+static uint16_t unknown_collation(struct lessee *l)
+{
+    const struct target *t = l->pool->target;
+    if (!charset_is_known(l))
+        return l->charset_number;
+    struct charset_unit u = charset_split(names_text(t->names, l->state.charset));
+    if (u.number >= TARGET_COLLATIONS_MAX || !u.number || t->charset_of_id[u.number])
+        return TARGET_COLLATIONS_MAX;
+    return u.number;
+}
+
+enum restore { RESTORE_NOTHING, RESTORE_WAIT, RESTORE_FOLLOW };
+
+/* Writes what has to be asked so that `b` is in the state of its lessee. */
+static enum restore ask_restore(struct backend *b)
 {
     struct lessee *l = b->lessee;
     struct names *names = b->pool->target->names;
@@ -301,40 +482,48 @@ static bool ask_restore(struct backend *b)
     ask_begin(&batch, b);
 
     ask_for_owner(&batch, b, l);
-    if (!charset_is_known(l)) {
-        ask_query(&batch, ASK_CHARSET,
-                  "SELECT CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLLATIONS "
-                  "WHERE ID=%u AND "
-                  "CHARACTER_SET_NAME NOT IN ('ucs2','utf16','utf16le','utf32') UNION ALL "
-                  "SELECT @@global.character_set_client, @@global.collation_connection",
-                  l->charset_number);
-    } else if (l->state.charset != b->session.charset) {
-        names_unref(names, b->asked.charset);
-        b->asked.charset = names_ref(names, l->state.charset);
-        ask_names(&batch, names, l->state.charset);
+    size_t owners = wire_written(&batch.w);
+    bool resets = l->wants_fresh || (b->suspect && b->last_owner != l);
+    l->wants_fresh = false;
+    bool known = pool_state_is_known(l);
+    struct prepared_use as_fresh = l->use;
+    as_fresh.seen = NULL;
+    bool prepares = !is_prepared(b, l) && !prepared_slots_has(&b->slots, l->prepared, &as_fresh);
+    uint16_t collation = unknown_collation(l);
+    if (collation != TARGET_COLLATIONS_MAX && !resets)
+        ask_collation(&batch, b, collation);
+    if (resets || collation != TARGET_COLLATIONS_MAX) {
+        /* What it is in is known when that is answered: the rest is asked then. */
+    } else if (prepares && known) {
+        struct session_state state = preparing_state(b, l);
+        ask_difference(&batch, b, &state);
+        session_state_fini(names, &state);
+        ask_prepare(&batch, b);
+    } else {
+        ask_difference(&batch, b, &l->state);
     }
-    if (l->state.schema && l->state.schema != b->session.schema) {
-        names_unref(names, b->asked.schema);
-        b->asked.schema = names_ref(names, l->state.schema);
-        ask_command(&batch, ASK_INIT_DB, MYSQL_COM_INIT_DB, names_text(names, l->state.schema));
-    }
-    if (l->state.multi_statements != b->session.multi_statements) {
-        uint8_t option[2] = {l->state.multi_statements ? 0 : 1, 0};
-        b->asked.multi_statements = l->state.multi_statements;
-        ask_command(&batch, ASK_OPTION, MYSQL_COM_SET_OPTION, bytes_of(option, sizeof option));
-    }
-    if (l->last_id_where == LAST_ID_KNOWN &&
-        (!b->last_insert_id_known || b->last_insert_id != l->last_insert_id)) {
-        b->asked_last_id = l->last_insert_id;
-        b->last_insert_id_known = false;
-        ask_query(&batch, ASK_SET_LAST_ID, "SET last_insert_id=%llu",
-                  (unsigned long long)l->last_insert_id);
+    bool waits = resets || wire_written(&batch.w) > owners;
+    bool begins = false;
+    if (!resets && !prepares && collation == TARGET_COLLATIONS_MAX) {
+        ask_last_id(&batch, b);
+        if (l->replay && !waits) {
+            ask_query(&batch, ASK_SETTINGS, "%s", l->replay);
+            l->replay = NULL;
+            waits = true;
+        }
+        begins = l->begin && !waits;
+        if (begins) {
+            ask_query(&batch, ASK_BEGIN, "%s", l->begin);
+            l->begin = NULL;
+            b->status |= MYSQL_STATUS_IN_TRANS;
+        }
     }
     if (wire_written(&batch.w) == 0)
-        return false;
+        return RESTORE_NOTHING;
     b->deadline_ms = now_of(b->pool) + (uint64_t)options_of(b->pool)->backend_timeout_ms;
+    b->followed = !waits && (l->may_follow || (l->id_may_follow && !begins));
     ask_send(&batch);
-    return true;
+    return b->followed ? RESTORE_FOLLOW : RESTORE_WAIT;
 }
 
 /* The lessee's next statement runs on `b`: its state will be there, and no longer where the last
@@ -345,10 +534,19 @@ static void claim(struct backend *b, struct lessee *l)
         return;
     if (b->last_owner)
         b->last_owner->last_backend = NULL;
+    b->last_owner = NULL;
+    if (l->leaves_nothing)
+        return;
     if (l->last_backend)
         l->last_backend->last_owner = NULL;
     l->last_backend = b;
     b->last_owner = l;
+}
+
+void pool_claim(struct lessee *l)
+{
+    l->leaves_nothing = false;
+    claim(l->backend, l);
 }
 
 /* Gives `b` to `l`. True when it can be written to at once. */
@@ -363,7 +561,7 @@ static bool assign(struct pool *p, struct backend *b, struct lessee *l)
     b->restore_error.code = 0;
     l->backend = b;
     l->since_ms = now;
-    if (ask_restore(b)) {
+    if (ask_restore(b) == RESTORE_WAIT) {
         p->misses++;
         p->target->stats.lends_restored++;
         return false;
@@ -416,8 +614,33 @@ static bool must_wait_for_id(const struct lessee *l)
     return l->wants_last_id && l->id_backend && l->id_backend->state != BACKEND_IDLE;
 }
 
+bool pool_is_paused(const struct pool *p)
+{
+    return p->target->paused || (p->account && p->account->paused);
+}
+
+void pool_pause(struct account *a, bool paused)
+{
+    a->paused = paused;
+    if (!paused)
+        pool_pump_later(a->target->scout);
+}
+
+void pool_pause_all(struct target *t, bool paused)
+{
+    t->paused = paused;
+    if (paused)
+        return;
+    for (size_t i = 0; i < ACCOUNT_BUCKETS; i++)
+        for (struct account *a = t->accounts[i]; a; a = a->next)
+            a->paused = false;
+    pool_pump_later(t->scout);
+}
+
 static struct lessee *first_waiter(struct pool *p)
 {
+    if (pool_is_paused(p))
+        return NULL;
     for (struct list_node *n = list_first(&p->waiters); n; n = list_after(&p->waiters, n)) {
         struct lessee *l = CONTAINER_OF(n, struct lessee, node);
         if (may_pin(p, l) && !must_wait_for_id(l))
@@ -430,7 +653,7 @@ bool pool_lend(struct lessee *l)
 {
     struct pool *p = l->pool;
     assert(!l->waiting && !l->backend);
-    if (may_pin(p, l) && !must_wait_for_id(l) && !first_waiter(p)) {
+    if (!pool_is_paused(p) && may_pin(p, l) && !must_wait_for_id(l) && !first_waiter(p)) {
         struct backend *b = own_backend(l);
         if (!b)
             b = pick(p, l);
@@ -667,7 +890,13 @@ static void note_baseline(struct backend *b)
              n = list_after(&p->target->pools, n))
             pool_retire_older(CONTAINER_OF(n, struct pool, node), b);
     }
+    if (p->baseline_hash != b->baseline_hash) {
+        effects_forget_all(p->effects);
+        prepared_forget_replies(p->prepared);
+    }
     p->baseline_hash = b->baseline_hash;
+    settings_unref(names_settings(p->target->names), p->baseline);
+    p->baseline = settings_ref(b->session.settings);
 }
 
 void pool_on_login(struct backend *b)
@@ -743,21 +972,93 @@ void pool_fail_waiters(struct pool *p, const struct lend_error *error)
         refuse(CONTAINER_OF(list_first(&p->waiters), struct lessee, node), &copy);
 }
 
-static void restored(struct backend *b)
+/* Too many statements are prepared on the server: ours here go, and it is tried once more. */
+static bool make_room_for_prepare(struct backend *b)
+{
+    uint32_t id;
+    bool any = false;
+    if (b->restore_error.code != 1461)
+        return false;
+    while ((id = prepared_slots_take_any(&b->slots, b->pool->prepared))) {
+        backend_close_statement(b, id);
+        any = true;
+    }
+    b->restore_error.code = 0;
+    return any;
+}
+
+static void not_restored(struct backend *b)
 {
     struct lessee *l = b->lessee;
-    if (b->restore_error.code) {
-        struct lend_error error = b->restore_error;
-        pool_release(b);
-        become_idle(b);
+    struct lend_error error = b->restore_error;
+    bool unknown = !b->session.settings || (b->status & MYSQL_STATUS_IN_TRANS);
+    if (l->keeps) { /* it holds state there; what failed was a PREPARE, and the state is as it was
+                     */
         l->ops->on_not_lent(l, &error);
         return;
     }
-    if (ask_restore(b))
+    pool_release(b);
+    if (unknown) {
+        backend_move(b, BACKEND_RESET);
+        pool_start_reset(b);
+    } else {
+        become_idle(b);
+    }
+    l->ops->on_not_lent(l, &error);
+}
+
+static void restored(struct backend *b)
+{
+    struct lessee *l = b->lessee;
+    if (b->restore_error.code && !make_room_for_prepare(b)) {
+        not_restored(b);
         return;
-    b->deadline_ms = 0;
+    }
+    if (ask_restore(b) == RESTORE_WAIT)
+        return;
+    if (!b->followed)
+        b->deadline_ms = 0;
     claim(b, l);
     l->ops->on_lent(l);
+}
+
+static void ask_one(struct lessee *l, void (*add)(struct ask_batch *batch, const char *text),
+                    const char *text)
+{
+    struct backend *b = l->backend;
+    struct ask_batch batch;
+    b->restore_error.code = 0;
+    b->deadline_ms = now_of(b->pool) + (uint64_t)options_of(b->pool)->backend_timeout_ms;
+    ask_begin(&batch, b);
+    add(&batch, text);
+    ask_send(&batch);
+}
+
+static void add_reread(struct ask_batch *batch, const char *text)
+{
+    (void)text;
+    ask_reread(batch);
+}
+
+static void add_number(struct ask_batch *batch, const char *text)
+{
+    ask_query(batch, ASK_NUMBER, "%s", text);
+}
+
+void pool_reread(struct lessee *l)
+{
+    ask_one(l, add_reread, NULL);
+}
+
+void pool_ask(struct lessee *l, const char *question)
+{
+    ask_one(l, add_number, question);
+}
+
+bool pool_bring(struct lessee *l)
+{
+    l->backend->restore_error.code = 0;
+    return !l->prepared || ask_restore(l->backend) != RESTORE_WAIT;
 }
 
 void pool_on_answered(struct backend *b)
@@ -768,6 +1069,10 @@ void pool_on_answered(struct backend *b)
         return;
     case BACKEND_SETTLE:
     case BACKEND_RESET:
+        if (!b->settled) {
+            ask_settle(b);
+            return;
+        }
         note_baseline(b);
         become_idle(b);
         return;
@@ -775,7 +1080,10 @@ void pool_on_answered(struct backend *b)
         become_idle(b);
         return;
     case BACKEND_SIDE:
-        killer_on_answered(b);
+        if (!b->settled)
+            ask_settle(b);
+        else
+            killer_on_answered(b);
         return;
     case BACKEND_CONNECT:
     case BACKEND_LOGIN:
@@ -835,6 +1143,7 @@ void pool_schemas_moved(struct target *t)
                                                      BACKEND_SETTLE};
     for (struct list_node *n = list_first(&t->pools); n; n = list_after(&t->pools, n)) {
         struct pool *p = CONTAINER_OF(n, struct pool, node);
+        effects_forget_all(p->effects); /* a USE that was known */
         for (size_t i = 0; i < sizeof free_states / sizeof free_states[0]; i++) {
             struct list *l = &p->backends[free_states[i]];
             for (struct list_node *m = list_first(l); m; m = list_after(l, m))
@@ -845,15 +1154,33 @@ void pool_schemas_moved(struct target *t)
     }
 }
 
+void pool_tables_moved(struct target *t)
+{
+    for (struct list_node *n = list_first(&t->pools); n; n = list_after(&t->pools, n))
+        prepared_forget_replies(CONTAINER_OF(n, struct pool, node)->prepared);
+}
+
 void pool_retire(struct pool *p)
 {
     pool_retire_older(p, NULL);
 }
 
+/* What a fresh session is in is not known any more. */
+static void forget_baseline(struct pool *p)
+{
+    settings_unref(names_settings(p->target->names), p->baseline);
+    p->baseline = NULL;
+    p->baseline_hash = 0;
+    effects_forget_all(p->effects);
+    prepared_forget_replies(p->prepared);
+}
+
 void pool_retire_all(struct target *t)
 {
-    for (struct list_node *n = list_first(&t->pools); n; n = list_after(&t->pools, n))
+    for (struct list_node *n = list_first(&t->pools); n; n = list_after(&t->pools, n)) {
         pool_retire(CONTAINER_OF(n, struct pool, node));
+        forget_baseline(CONTAINER_OF(n, struct pool, node));
+    }
 }
 
 void pool_describe_holders(struct pool *p, char *out, size_t room)
@@ -865,6 +1192,10 @@ void pool_describe_holders(struct pool *p, char *out, size_t room)
     uint64_t now = now_of(p);
     uint64_t longest = 0;
     uint32_t longest_client = 0;
+    if (pool_is_paused(p)) {
+        (void)snprintf(out, room, "paused by an administrator (RESUME on the admin console)");
+        return;
+    }
     for (struct list_node *n = list_first(&p->backends[BACKEND_LENT]); n;
          n = list_after(&p->backends[BACKEND_LENT], n)) {
         struct lessee *l = backend_at(n)->lessee;

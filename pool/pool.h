@@ -9,6 +9,8 @@
 
 #include "pool/account.h"
 #include "pool/backend.h"
+#include "pool/effects.h"
+#include "pool/settings.h"
 #include "pool/target.h"
 
 /* Capability flags that are part of a key. */
@@ -52,12 +54,27 @@ struct lessee {
     enum last_id_where last_id_where;
     uint8_t charset_number; /* collation number of its login, for a charset not yet known by name */
     bool wants_last_id;     /* it is asked for: an unknown one is refused */
+    bool keeps;             /* holds its backend between statements */
     bool wants_pin;         /* will keep it between statements: max_pinned is about such */
     bool wants_fresh;       /* reset it first, so that nothing of a statement before is left */
-    bool waiting;           /* in the queue */
-    struct list_node node;  /* in pool->waiters while waiting */
-    uint64_t since_ms;      /* when it began to wait, or was lent a backend */
-    uint32_t client_id;     /* as the client sees it */
+    bool may_follow;     /* its statement only reads: it may be written behind questions that cannot
+                            change what it does */
+    bool leaves_nothing; /* what it runs leaves ROW_COUNT() and FOUND_ROWS() as they are: a PREPARE
+                          */
+    bool id_may_follow; /* behind the one about LAST_INSERT_ID() it may be written though it writes:
+                           it does not name it, and should that question fail it is reported lost */
+    struct prepared_use use; /* .. with which types; borrowed likewise */
+    const char *replay; /* a SET that was answered here with warnings: run anew, so that they are
+                           there to be asked for; borrowed. Cleared when it is sent */
+    uint64_t answer;    /* to pool_ask */
+    const char *begin;  /* the BEGIN that was answered here and has to go before its statement;
+                           static text; NULL: none. Cleared when it is sent */
+    struct prepared
+        *prepared;         /* what it wants to execute: borrowed while it waits; NULL: nothing */
+    bool waiting;          /* in the queue */
+    struct list_node node; /* in pool->waiters while waiting */
+    uint64_t since_ms;     /* when it began to wait, or was lent a backend */
+    uint32_t client_id;    /* as the client sees it */
 };
 
 struct pool {
@@ -67,14 +84,17 @@ struct pool {
     struct list_node node; /* in target->pools */
     uint32_t flags;        /* POOL_KEY_FLAGS only */
     struct list backends[BACKEND_STATES_COUNT];
-    size_t open;                   /* in any state, CLOSING too */
-    struct list waiters;           /* struct lessee, first come first served */
-    uint32_t pinned;               /* of the lent ones, held between statements */
-    uint32_t baseline_hash;        /* of the newest login or reset; 0: none yet */
-    struct list kills;             /* struct backend.kill_node: statements to be killed */
-    struct backend *killing;       /* its KILL is out on the side connection; NULL: none */
-    uint64_t hits, misses;         /* lends without and with a question to the backend before */
-    struct lend_error login_error; /* the server's last refusal of a login; code 0: none */
+    size_t open;               /* in any state, CLOSING too */
+    struct list waiters;       /* struct lessee, first come first served */
+    uint32_t pinned;           /* of the lent ones, held between statements */
+    uint32_t baseline_hash;    /* of the newest login or reset; 0: none yet */
+    struct settings *baseline; /* likewise: what a fresh session's variables are; a reference */
+    struct prepared_cache *prepared; /* owned */
+    struct effects *effects;         /* owned */
+    struct list kills;               /* struct backend.kill_node: statements to be killed */
+    struct backend *killing;         /* its KILL is out on the side connection; NULL: none */
+    uint64_t hits, misses;           /* lends without and with a question to the backend before */
+    struct lend_error login_error;   /* the server's last refusal of a login; code 0: none */
     uint64_t login_error_ms;
 };
 
@@ -89,6 +109,25 @@ int pool_max(const struct pool *p);
  * to be had, and nothing will come. */
 MUST_CHECK bool pool_lend(struct lessee *l);
 MUST_CHECK bool pool_lend_own(struct lessee *l);
+/* Reads back what the session of lessee->backend is in: on_lent comes when that is known. */
+void pool_reread(struct lessee *l);
+/* Asks a SELECT of one number of its backend, and on_lent comes with `answer` set. */
+void pool_ask(struct lessee *l, const char *question);
+/* For a lessee that has its backend already: what it now wants of it (a text prepared) is seen to.
+ * As pool_lend. */
+MUST_CHECK bool pool_bring(struct lessee *l);
+/* The server says that a variable of the lessee's session is now that; false when that is none of
+ * the virtual ones, or cannot be restored. */
+MUST_CHECK bool pool_note_variable(struct lessee *l, struct bytes name, struct bytes value);
+/* What it is in is known, as far as it can be without asking: fills in a fresh session's settings.
+ */
+bool pool_state_is_known(struct lessee *l);
+/* PAUSE and RESUME of the console: while paused nothing is lent, and whoever asks queues; what is
+ * lent stays so until it is given back. */
+void pool_pause(struct account *a, bool paused);
+/* All there are and will be; false ends each single one too. */
+void pool_pause_all(struct target *t, bool paused);
+bool pool_is_paused(const struct pool *p);
 /* No backend is wanted any more. */
 void pool_stop_waiting(struct lessee *l);
 /* Gives lessee->backend back, clean: no reply outstanding, outside a transaction, in the state that
@@ -109,6 +148,8 @@ void pool_forget(struct lessee *l);
 void pool_forget_statement(struct lessee *l);
 /* Something ran, here or there, that leaves nothing of its last statement. */
 void pool_forget_last_state(struct lessee *l);
+/* What its backend would say of the last statement is its own after all. */
+void pool_claim(struct lessee *l);
 /* LAST_INSERT_ID() may have changed on the backend that it has now. */
 void pool_last_id_in_backend(struct lessee *l);
 
@@ -145,6 +186,8 @@ void pool_retire_all(struct target *t);
 void pool_retire(struct pool *p);
 /* A schema was made, dropped or changed: which one an idle backend is in, if any, is not known. */
 void pool_schemas_moved(struct target *t);
+/* Tables, views or routines may have changed: what is known of texts is asked for anew. */
+void pool_tables_moved(struct target *t);
 /* Room for one more connection that is not to be lent: within the limits, `reserved` included; an
  * idle one goes if need be. */
 bool pool_may_open_extra(struct pool *p);

@@ -2,13 +2,15 @@
 #include "pool/state.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "pool/iobuf.h"
+#include "pool/settings.h"
 
 /* Open addressing would save little: a process knows tens of names, a thousand at the most, and
  * looks one up per login, not per statement. Chains by hash keep removal simple. */
-enum { NAMES_BUCKETS = 1024, NAMES_TEXT_MAX = 512 };
+enum { NAMES_BUCKETS = 1024, NAMES_TEXT_MAX = 4096 };
 
 struct name {
     uint32_t refs;
@@ -25,6 +27,7 @@ struct names {
     uint32_t free; /* head of the free list */
     uint32_t live;
     uint32_t bucket[NAMES_BUCKETS];
+    struct settings_table *settings;
 };
 
 static uint32_t hash_text(struct bytes text)
@@ -41,13 +44,20 @@ struct names *names_new(void)
     n->room = 16;
     n->slot = xcalloc(n->room, sizeof *n->slot);
     n->count = 1;
+    n->settings = settings_table_new(n);
     return n;
+}
+
+struct settings_table *names_settings(struct names *n)
+{
+    return n->settings;
 }
 
 void names_free(struct names *n)
 {
     if (!n)
         return;
+    settings_table_free(n->settings);
     for (uint32_t i = 1; i < n->count; i++)
         free(n->slot[i].text);
     free(n->slot);
@@ -139,6 +149,7 @@ void session_state_copy(struct names *n, struct session_state *to, const struct 
     struct session_state copy = *from;
     (void)names_ref(n, copy.schema);
     (void)names_ref(n, copy.charset);
+    (void)settings_ref(copy.settings);
     session_state_fini(n, to);
     *to = copy;
 }
@@ -147,6 +158,7 @@ void session_state_fini(struct names *n, struct session_state *s)
 {
     names_unref(n, s->schema);
     names_unref(n, s->charset);
+    settings_unref(n->settings, s->settings);
     *s = (struct session_state){0};
 }
 
@@ -157,39 +169,70 @@ void session_state_set_schema(struct names *n, struct session_state *s, struct b
     names_unref(n, old);
 }
 
-void session_state_set_charset(struct names *n, struct session_state *s, struct bytes charset,
-                               struct bytes collation)
+void session_state_set_charset(struct names *n, struct session_state *s, struct bytes client,
+                               struct bytes collation, struct bytes results, uint16_t number)
 {
-    char unit[2 * 64 + 2];
-    size_t len = charset.len < 64 ? charset.len : 64;
-    memcpy(unit, charset.at, len);
-    if (collation.len && collation.len <= 64) {
-        unit[len++] = ' ';
-        memcpy(unit + len, collation.at, collation.len);
-        len += collation.len;
+    enum { PART_MAX = 64 };
+    char unit[3 * PART_MAX + 16];
+    const struct bytes part[3] = {client, collation, results};
+    size_t len = 0;
+    for (int i = 0; i < 3; i++) {
+        size_t bytes = part[i].len < PART_MAX ? part[i].len : PART_MAX;
+        if (bytes)
+            memcpy(unit + len, part[i].at, bytes);
+        len += bytes;
+        if (i < 2)
+            unit[len++] = ' ';
     }
+    len += (size_t)snprintf(unit + len, sizeof unit - len, " %u", number);
     name_id old = s->charset;
     s->charset = names_ref_text(n, bytes_of(unit, len));
     names_unref(n, old);
 }
 
-void charset_split(struct bytes unit, struct bytes *charset, struct bytes *collation)
+void session_state_set_settings(struct names *n, struct session_state *s, struct settings *settings)
 {
-    const uint8_t *space = unit.len ? memchr(unit.at, ' ', unit.len) : NULL;
-    *charset = unit;
-    *collation = bytes_of("", 0);
-    if (space) {
-        charset->len = (size_t)(space - unit.at);
-        *collation = bytes_of(space + 1, unit.len - charset->len - 1);
-    }
+    struct settings *old = s->settings;
+    s->settings = settings_ref(settings);
+    settings_unref(n->settings, old);
+}
+
+static struct bytes take_part(struct bytes *rest)
+{
+    const uint8_t *space = rest->len ? memchr(rest->at, ' ', rest->len) : NULL;
+    struct bytes part = *rest;
+    if (space)
+        part.len = (size_t)(space - rest->at);
+    size_t used = part.len + (space ? 1 : 0);
+    *rest = bytes_of(rest->at + used, rest->len - used);
+    return part;
+}
+
+struct charset_unit charset_split(struct bytes unit)
+{
+    struct charset_unit u;
+    u.client = take_part(&unit);
+    u.collation = take_part(&unit);
+    u.results = take_part(&unit);
+    u.number = 0;
+    for (size_t i = 0; i < unit.len; i++)
+        u.number = (uint16_t)(u.number * 10 + (unit.at[i] - '0'));
+    return u;
+}
+
+bool charset_unit_is_plain(const struct charset_unit *u)
+{
+    bool of_charset = bytes_equal(u->client, u->collation) ||
+                      (u->collation.len > u->client.len &&
+                       memcmp(u->collation.at, u->client.at, u->client.len) == 0 &&
+                       u->collation.at[u->client.len] == '_');
+    return of_charset && bytes_equal(u->client, u->results);
 }
 
 bool charset_has_ascii_tails(struct bytes unit)
 {
     static const char *const unsafe[] = {"gbk", "big5", "sjis", "cp932", "gb18030", "gb2312"};
-    struct bytes charset;
-    struct bytes collation;
-    charset_split(unit, &charset, &collation);
+    struct bytes charset = charset_split(unit).client;
     for (size_t i = 0; i < sizeof unsafe / sizeof unsafe[0]; i++)
         if (bytes_equal(charset, bytes_text(unsafe[i])))
             return true;

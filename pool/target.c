@@ -132,7 +132,7 @@ void target_free(struct target *t)
     assert(t->open_backends == 0);
     account_free_all(t);
     pool_free(t->scout);
-    for (size_t i = 0; i < 256; i++)
+    for (size_t i = 0; i < TARGET_COLLATIONS_MAX; i++)
         names_unref(t->names, t->charset_of_id[i]);
     names_free(t->names);
     tls_context_free(t->tls);
@@ -175,7 +175,6 @@ void target_on_greeting(struct target *t, const char *version, uint8_t charset)
     if (!t->known) {
         t->known = true;
         t->fresh_status = 2; /* autocommit, until a login tells */
-        t->sql_mode_flags = t->mariadb ? 1u << 3 : 0;
         log_line(LOG_INFO, "backend_found", LOG_STR("backend", t->label),
                  LOG_STR("version", version));
     }

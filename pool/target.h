@@ -13,6 +13,7 @@
 #include "pool/backend.h"
 #include "pool/list.h"
 #include "pool/loop.h"
+#include "pool/settings.h"
 #include "pool/state.h"
 
 struct account;
@@ -22,6 +23,7 @@ struct tls_context;
 
 enum {
     TARGET_ADDRESSES_MAX = 16,
+    TARGET_COLLATIONS_MAX = 4096,
     TARGET_RESOLVE_AGAIN_MS = 30000,
     ACCOUNT_BUCKETS = 256,
 };
@@ -66,12 +68,13 @@ struct target {
     bool mariadb;
     char version[80];
     uint8_t charset;
-    char identity[160];      /* @@server_uuid, or @@hostname and port; empty until a login */
-    uint16_t fresh_status;   /* status flags of a fresh session */
-    uint32_t sql_mode_flags; /* enum sql_mode of a fresh session */
+    char identity[160];    /* @@server_uuid, or @@hostname and port; empty until a login */
+    uint16_t fresh_status; /* status flags of a fresh session */
+    bool variables_known;  /* has_variable is filled */
+    bool has_variable[VARIABLES_COUNT];
     uint64_t max_allowed_packet;
-    name_id charset_of_id[256];   /* learned: what a collation number in a login means here */
-    struct list greeting_waiters; /* struct target_waiter */
+    name_id charset_of_id[TARGET_COLLATIONS_MAX]; /* learned: what a collation number means here */
+    struct list greeting_waiters;                 /* struct target_waiter */
 
     /* How it does. */
     struct backoff backoff;
@@ -79,7 +82,8 @@ struct target {
     uint64_t last_heard_ms;   /* any byte from it */
     uint64_t last_error_ms;
     char last_error[256];
-    bool up; /* the last attempt to connect succeeded */
+    bool paused; /* by the console: nothing is lent to anybody */
+    bool up;     /* the last attempt to connect succeeded */
     bool greeting_in_flight;
 
     struct account *accounts[ACCOUNT_BUCKETS];

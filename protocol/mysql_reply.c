@@ -176,6 +176,10 @@ static enum mysql_reply_event handle_err(struct feed *f, const struct packet *p)
         return broken(f);
     r->error_code = err.code;
     memcpy(r->error_sqlstate, err.sqlstate, sizeof(r->error_sqlstate));
+    size_t kept = err.message.len < sizeof r->error_message - 1 ? err.message.len
+                                                                : sizeof r->error_message - 1;
+    memcpy(r->error_message, err.message.at, kept);
+    r->error_message[kept] = '\0';
     if (r->step == STEP_FIRST_ROW)
         put_definitions_eof(f);
     if (p->payload.len <= VERBATIM_MAX_BYTES)
@@ -284,6 +288,7 @@ static enum mysql_reply_event handle_result(struct feed *f, const struct packet 
         return broken(f);
     put_verbatim(f, p);
     r->had_rows = true;
+    r->rows = 0;
     r->definitions_left = (uint32_t)columns;
     r->step = STEP_DEFINITIONS;
     return MYSQL_REPLY_MORE;
@@ -317,11 +322,23 @@ static enum mysql_reply_event end_passing(struct feed *f)
     return MYSQL_REPLY_MORE;
 }
 
+/* So that a change of the columns is noticed; FNV-1a over a word at a time would not be the same
+ * for every cut. */
+static void hash_definition(struct mysql_reply *r, struct bytes part)
+{
+    uint64_t h = r->columns_hash ? r->columns_hash : 14695981039346656037u;
+    for (size_t i = 0; i < part.len; i++)
+        h = (h ^ part.at[i]) * 1099511628211u;
+    r->columns_hash = h;
+}
+
 static enum mysql_reply_event pass_payload(struct feed *f)
 {
     size_t here = (size_t)(f->end - f->at);
     if (here > f->r->left_bytes)
         here = f->r->left_bytes;
+    if (f->r->step == STEP_DEFINITIONS)
+        hash_definition(f->r, bytes_of(f->at, here));
     put_input(f, here);
     f->r->left_bytes -= (uint32_t)here;
     return f->r->left_bytes ? MYSQL_REPLY_MORE : end_passing(f);
@@ -336,8 +353,13 @@ static enum mysql_reply_event begin_passing(struct feed *f, uint8_t *head, bool 
         r->step = STEP_ROWS;
     }
     uint32_t payload_bytes = mysql_header_length(head);
+    if (r->step == STEP_ROWS && !r->continues)
+        r->rows++;
     head[3] = r->next_seq++;
     r->continues = payload_bytes == MYSQL_PAYLOAD_MAX_BYTES;
+    if (collected && r->step == STEP_DEFINITIONS && r->head_have > MYSQL_HEADER_BYTES)
+        hash_definition(
+            r, bytes_of(head + MYSQL_HEADER_BYTES, (size_t)r->head_have - MYSQL_HEADER_BYTES));
     if (collected) {
         size_t have = r->head_have;
         memcpy(scratch(f), head, have);
@@ -357,6 +379,7 @@ static void pass_rows(struct feed *f)
     uint8_t *at = f->at;
     uint8_t seq = f->r->next_seq;
     uint8_t seq_added = f->r->seq_added;
+    uint64_t rows = 0;
     while (f->end - at > MYSQL_HEADER_BYTES) {
         size_t whole = MYSQL_HEADER_BYTES + mysql_header_length(at);
         size_t here = (size_t)(f->end - at);
@@ -369,7 +392,9 @@ static void pass_rows(struct feed *f)
             break;
         at[3] = seq++;
         at += whole;
+        rows++;
     }
+    f->r->rows += rows;
     f->r->next_seq = seq;
     if (at != f->at)
         put_input(f, (size_t)(at - f->at));

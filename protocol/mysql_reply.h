@@ -55,10 +55,13 @@ struct mysql_reply {
     uint64_t affected_rows; /* of the last plain OK */
     uint16_t error_code;    /* 0, or that of the ERR that ended the reply */
     char error_sqlstate[6];
-    bool state_changed;        /* some STATE_CHANGE tracker said 1 */
-    bool had_rows;             /* some result set was among the results (QUERY only) */
-    uint32_t statement_id;     /* of COM_STMT_PREPARE_OK */
-    uint16_t parameters;       /* likewise */
+    uint64_t rows;          /* of the last result set */
+    uint64_t columns_hash;  /* over the column definitions of all result sets; 0: there were none */
+    char error_message[96]; /* the beginning of the ERR's text */
+    bool state_changed;     /* some STATE_CHANGE tracker said 1 */
+    bool had_rows;          /* some result set was among the results (QUERY only) */
+    uint32_t statement_id;  /* of COM_STMT_PREPARE_OK */
+    uint16_t parameters;    /* likewise */
     uint16_t prepared_columns; /* likewise */
     uint8_t next_seq;  /* the sequence id that a packet behind the last one sent to the client would
                           have */

@@ -237,6 +237,57 @@ enum wire_result mysql_result_read(struct bytes reply, struct mysql_result *out,
     return WIRE_DONE;
 }
 
+uint16_t mysql_result_collation(struct bytes reply, const struct mysql_result *result,
+                                uint32_t index)
+{
+    enum { NAMES = 6 }; /* catalog, schema, table twice, column twice */
+    struct bytes payload;
+    size_t at = 0;
+    for (uint32_t i = 0; i <= index + 1; i++)
+        if (index >= result->columns || next_packet(reply, &at, &payload) != WIRE_DONE)
+            return 0;
+    struct wire_reader r = wire_reader(payload);
+    for (int i = 0; i < NAMES; i++)
+        (void)wire_lenenc_bytes(&r);
+    (void)wire_u8(&r);
+    uint16_t collation = wire_u16(&r);
+    return r.bad ? 0 : collation;
+}
+
+enum wire_result mysql_prepared_read(struct bytes reply, struct mysql_prepared *out,
+                                     size_t *used_bytes)
+{
+    struct mysql_prepared head = {0};
+    struct bytes payload;
+    size_t at = 0;
+    enum wire_result result = next_packet(reply, &at, &payload);
+    if (result != WIRE_DONE)
+        return result;
+    struct wire_reader r = wire_reader(payload);
+    uint8_t first = wire_u8(&r);
+    head.is_error = first == HEADER_ERR;
+    if (head.is_error) {
+        if (mysql_err_read(payload, &head.err) != WIRE_DONE)
+            return WIRE_BAD;
+    } else {
+        head.statement_id = wire_u32(&r);
+        head.columns = wire_u16(&r);
+        head.parameters = wire_u16(&r);
+        (void)wire_u8(&r);
+        head.warnings = wire_u16(&r);
+        if (first != HEADER_OK || r.bad)
+            return WIRE_BAD;
+    }
+    for (uint32_t left = (uint32_t)head.columns + head.parameters; left; left--) {
+        result = next_packet(reply, &at, &payload);
+        if (result != WIRE_DONE)
+            return result;
+    }
+    *out = head;
+    *used_bytes = at;
+    return WIRE_DONE;
+}
+
 bool mysql_result_row(struct bytes reply, const struct mysql_result *result, size_t *at,
                       struct bytes *values)
 {

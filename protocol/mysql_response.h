@@ -63,7 +63,7 @@ size_t mysql_eof_packet(uint8_t *out, size_t room, uint8_t seq, uint16_t status,
 size_t mysql_err_packet(uint8_t *out, size_t room, uint8_t seq, uint16_t code, const char *sqlstate,
                         struct bytes message);
 
-enum { MYSQL_RESULT_COLUMNS_MAX = 32 };
+enum { MYSQL_RESULT_COLUMNS_MAX = 96 };
 
 /* A text result that is small enough to be held whole (our own SELECTs), as sent under
  * DEPRECATE_EOF. */
@@ -82,6 +82,21 @@ struct mysql_result {
  * an infile request, more than one result, or broken packets. */
 MUST_CHECK enum wire_result mysql_result_read(struct bytes reply, struct mysql_result *out,
                                               size_t *used_bytes);
+/* The collation number in the definition of column `index`; 0: there is no such column. */
+uint16_t mysql_result_collation(struct bytes reply, const struct mysql_result *result,
+                                uint32_t index);
+
+/* The reply to COM_STMT_PREPARE, as sent under DEPRECATE_EOF: its head, behind which the
+ * definitions end by count alone. */
+struct mysql_prepared {
+    bool is_error; /* err is filled; the rest is 0 */
+    struct mysql_err err;
+    uint32_t statement_id;
+    uint16_t columns, parameters, warnings;
+};
+/* WIRE_MORE until the last definition is there; `err` borrows from the reply. */
+MUST_CHECK enum wire_result mysql_prepared_read(struct bytes reply, struct mysql_prepared *out,
+                                                size_t *used_bytes);
 /* Reads the row at `*at` (start with rows_at) into values[columns] (NULL: at == NULL) and advances.
  * False at the end. */
 MUST_CHECK bool mysql_result_row(struct bytes reply, const struct mysql_result *result, size_t *at,

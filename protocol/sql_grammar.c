@@ -148,7 +148,7 @@ static void on_assign(struct sql_scan *s)
 {
     bool to_system = s->lead == LEAD_SET && s->step == SET_NAME;
     if (s->variables && !to_system)
-        s->flags |= SQL_F_USER_VARIABLE;
+        s->flags |= SQL_F_USER_VARIABLE | SQL_F_ASSIGNS;
 }
 
 /* Words that turn the lists of INSERT, CREATE TABLE and LOAD into expressions. */

@@ -89,6 +89,7 @@ enum sql_flag {
                     plain words or quoted literals; names_* are filled */
     SQL_F_USE_ONLY = 1 << 25, /* the whole text is USE name */
     SQL_F_TOO_LONG = 1 << 26, /* an unquoted name above SQL_NAME_MAX_BYTES; scanned on */
+    SQL_F_ASSIGNS = 1 << 27,  /* := to a user variable */
 };
 
 enum {

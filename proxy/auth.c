@@ -11,6 +11,7 @@
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_handshake.h"
 #include "protocol/mysql_packet.h"
+#include "proxy/console.h"
 #include "proxy/session.h"
 
 enum {
@@ -53,6 +54,8 @@ struct decrypt {
 struct auth {
     enum step step;
     bool native;        /* the plugin in force is mysql_native_password */
+    bool trusted;       /* comes in with any password, or none */
+    bool console;       /* where to: proxy/console.h */
     bool with_password; /* for the text of a refusal */
     uint8_t seq;        /* of our next packet */
     uint8_t salt[SCRAMBLE_SALT_BYTES];
@@ -62,6 +65,7 @@ struct auth {
     size_t schema_bytes;
     uint8_t charset;
     struct account *account;
+    struct account *alone; /* the same when it is a user of the console: owned */
     struct decrypt *decrypt;
     struct session *session;
     struct proof_waiter proof;
@@ -147,6 +151,7 @@ void auth_free(struct session *s)
         return;
     s->auth = NULL;
     account_stop_proof(&a->proof);
+    account_free_alone(a->alone);
     if (a->decrypt) {
         a->decrypt->auth = NULL;
         a->decrypt->session = NULL;
@@ -193,9 +198,22 @@ static enum auth_result deny(struct session *s)
     return refuse(s, MYSQL_ERROR_ACCESS_DENIED, text);
 }
 
+static enum auth_result let_in_console(struct session *s)
+{
+    char peer[80];
+    conn_peer_name(&s->conn, peer, sizeof peer);
+    log_line(LOG_INFO, "console_login", LOG_UINT("client", s->id & ~(uint32_t)SESSION_ID_BIT),
+             LOG_STR("peer", peer), LOG_STR("user", s->auth->user));
+    s->auth->step = STEP_DONE;
+    s->console = true;
+    return AUTH_ACCEPTED;
+}
+
 static enum auth_result let_in(struct session *s)
 {
     struct auth *a = s->auth;
+    if (a->console)
+        return let_in_console(s);
     struct lessee *l = &s->lessee;
     struct names *names = s->proxy->target->names;
     s->account = a->account;
@@ -297,6 +315,11 @@ static enum auth_result on_reply(struct session *s, struct bytes reply)
     static const uint8_t full[] = {1, SHA2_FULL};
     struct auth *a = s->auth;
     a->with_password = reply.len != 0;
+    if (a->trusted) { /* a client that gave a password waits for a verdict on it */
+        if (!a->native && reply.len > 1)
+            send_payload(s, bytes_of(fast_ok, sizeof fast_ok));
+        return let_in(s);
+    }
     if (reply.len == 1 && reply.at[0] == 0) /* libmysqlclient's way of an empty password */
         reply.len = 0;
     if (reply.len == 0) {
@@ -316,10 +339,10 @@ static enum auth_result on_reply(struct session *s, struct bytes reply)
 
 static bool has_only_hash(const struct account *a)
 {
-    for (size_t i = 0; i < a->secret_count; i++)
+    for (size_t i = 0; a && i < a->secret_count; i++)
         if (a->secrets[i].password)
             return false;
-    return a->secret_count > 0;
+    return a && a->secret_count > 0;
 }
 
 static enum auth_result choose_plugin(struct session *s, struct bytes plugin, struct bytes reply)
@@ -333,8 +356,8 @@ static enum auth_result choose_plugin(struct session *s, struct bytes plugin, st
     if (bytes_equal(plugin, bytes_text("caching_sha2_password")))
         return on_reply(s, reply);
     /* A client too old for it can be checked as long as the secret is known. */
-    if (offers_native && reply.len && !is_shut(s) &&
-        account_check_native(a->account, reply, a->salt)) {
+    if (offers_native && reply.len &&
+        (a->trusted || (!is_shut(s) && account_check_native(a->account, reply, a->salt)))) {
         a->with_password = true;
         return let_in(s);
     }
@@ -356,12 +379,25 @@ static enum auth_result begin_user(struct session *s, struct bytes user, struct 
 {
     struct auth *a = s->auth;
     const struct backend_option *where = s->proxy->target->where;
+    s->console = false;
     if (!keep(a->user, sizeof a->user, &a->user_bytes, user) ||
         !keep(a->schema, sizeof a->schema, &a->schema_bytes, schema))
         return AUTH_BAD;
+    switch (console_entry_of(s, user, schema)) {
+    case CONSOLE_FREE:
+        a->console = a->trusted = true;
+        return AUTH_WAIT;
+    case CONSOLE_PASSWORD:
+        a->console = true;
+        a->account = a->alone = account_new_alone(s->proxy->target, console_user(s->proxy, user));
+        return AUTH_WAIT;
+    case CONSOLE_NOT_MEANT:
+        break;
+    }
     if (where->clients_trust && s->local_peer && where->user) {
         a->account = account_get(s->proxy->target, bytes_text(where->user));
-        return let_in(s);
+        a->trusted = true;
+        return AUTH_WAIT;
     }
     a->account = account_get(s->proxy->target, user);
     return AUTH_WAIT;

@@ -20,10 +20,9 @@ enum command_verdict {
 /* A whole command. `payload` is its head when it is spooled; a spooled text is read through
  * s->spool. */
 enum command_verdict command_take(struct session *s, struct bytes payload);
-/* The reply to plan.command is over (reply in the backend): pins, state, what can be known of it.
- */
-void command_done(struct session *s);
-/* A tracker in the reply. */
-void command_on_track(void *session, const struct mysql_track *track);
+/* Is it an id that we have given to a client? */
+bool command_id_is_ours(uint64_t id);
+/* KILL of a client of ours. */
+enum command_verdict command_kill(struct session *s, uint64_t id, bool query_only);
 
 #endif

@@ -44,6 +44,12 @@ enum pin {
 #undef X
 };
 
+struct session;
+
+/* When this reason began to hold, by the loop's clock, and the digest of the statement that it
+ * began with ("" when that is not known; valid until the next statement). */
+uint64_t pin_since_ms(const struct session *s, enum pin_reason r);
+const char *pin_digest_text(const struct session *s, enum pin_reason r);
 const char *pin_word(enum pin_reason r);
 /* For the first reason in a set: what the queue timeout's text says; "a statement" for the empty
  * set. */

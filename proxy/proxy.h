@@ -37,6 +37,8 @@ struct proxy_stats {
     struct histogram statement;
 };
 
+enum { PINS_LOGGED = 1024 };
+
 enum drain_step {
     DRAIN_NONE,
     DRAIN_SERVING, /* not ready any more, but everybody is served */
@@ -60,7 +62,8 @@ struct proxy {
     uv_timer_t tick;
     uv_signal_t signals[6];
     uint64_t started_ms;
-    uint64_t last_active_ms; /* when a client last did something */
+    uint64_t last_active_ms;           /* when a client last did something */
+    uint64_t pins_logged[PINS_LOGGED]; /* digests of statements that pinned, seen in the log */
     struct log_limit close_limit[CLOSE_REASONS_COUNT];
     enum drain_step drain;
     uint64_t drain_since_ms;

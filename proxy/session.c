@@ -13,6 +13,8 @@
 #include "protocol/mysql_reply.h"
 #include "proxy/auth.h"
 #include "proxy/command.h"
+#include "proxy/outcome.h"
+#include "proxy/prepare.h"
 #include "proxy/spool.h"
 
 #define STATE_IS_GONE                                                                              \
@@ -65,10 +67,43 @@ void session_send(struct session *s, const void *at, size_t len)
         s->client_gone = true;
 }
 
+uint16_t session_status(const struct session *s)
+{
+    const uint16_t of_settings = MYSQL_STATUS_AUTOCOMMIT | MYSQL_STATUS_NO_BACKSLASH_ESCAPES;
+    uint16_t status = s->proxy->target->fresh_status;
+    const struct settings *settings = s->lessee.state.settings;
+    if (settings)
+        status = (uint16_t)((status & ~of_settings) | settings->status);
+    return s->begun ? status | MYSQL_STATUS_IN_TRANS : status;
+}
+
+uint32_t session_scan_mode(const struct session *s)
+{
+    const struct target *t = s->proxy->target;
+    const struct settings *settings = s->lessee.state.settings;
+    uint32_t mode = t->mariadb ? SQL_MODE_MARIADB : 0;
+    if (!settings && s->lessee.pool)
+        settings = s->lessee.pool->baseline;
+    if (settings)
+        mode |= settings->scan_mode;
+    const struct backend *b = backend_of(s);
+    if (b && (b->status & MYSQL_STATUS_NO_BACKSLASH_ESCAPES))
+        mode |= SQL_MODE_NO_BACKSLASH_ESCAPES;
+    name_id charset = s->lessee.state.charset ? s->lessee.state.charset
+                                              : t->charset_of_id[s->lessee.charset_number];
+    if (!charset || charset_has_ascii_tails(names_text(t->names, charset)))
+        mode |= SQL_MODE_MULTIBYTE_UNSAFE;
+    return mode;
+}
+
 void session_send_ok(struct session *s, uint8_t seq)
 {
     uint8_t packet[64];
-    struct mysql_ok ok = {.status = s->proxy->target->fresh_status};
+    struct mysql_ok ok = {.status = session_status(s)};
+    /* MySQL's OK to these still counts the warnings of the statement before. */
+    if (!s->proxy->target->mariadb &&
+        (s->plan.command == MYSQL_COM_PING || s->plan.command == MYSQL_COM_INIT_DB) && !s->auth)
+        ok.warnings = s->last.warnings;
     session_send(s, packet, mysql_ok_packet(packet, sizeof packet, seq, &ok));
 }
 
@@ -162,7 +197,37 @@ void session_set_pins(struct session *s, uint32_t pins)
     }
     if (s->lessee.pool && !pins != !s->pins)
         s->lessee.pool->pinned += pins ? 1 : (uint32_t)-1;
+    if (s->pins & ~pins)
+        pin_note_end(s, s->pins & ~pins);
+    if (pins & ~s->pins)
+        pin_note_begin(s, pins & ~s->pins);
     s->pins = pins;
+    s->lessee.keeps = pins != 0;
+}
+
+void session_unpin(struct session *s)
+{
+    session_set_pins(s, 0);
+    session_drop_own(s, true);
+    pin_track_free(s->track);
+    s->track = NULL;
+    s->reread_due = s->once_pending = s->tables_locked = s->ask_locks = s->asking_locks = false;
+}
+
+void session_clear_warnings(struct session *s)
+{
+    s->last.warnings = 0;
+    free(s->replay);
+    s->replay = NULL;
+    s->last.clean = true;
+}
+
+void session_forget_last(struct session *s)
+{
+    s->ran_before = false;
+    free(s->replay);
+    s->replay = NULL;
+    s->last = (struct last_state){.row_count_known = true, .found_rows_known = true, .clean = true};
 }
 
 /* ---- steps: login ---- */
@@ -190,6 +255,8 @@ static enum session_state_id step_login(struct session *s)
         break;
     }
     s->deadline_ms = 0;
+    if (s->lessee.pool) /* a SET GLOBAL from now on is not about this session */
+        (void)pool_state_is_known(&s->lessee);
     s->plan.command =
         MYSQL_COM_INIT_DB; /* what brings it to its schema answers by an OK or an ERR likewise */
     if (!s->lessee.state.schema || account_schema_is_proven(s->account, s->lessee.state.schema)) {
@@ -206,11 +273,10 @@ static const char *lend_failure_text(const struct session *s, char *text, size_t
     const struct lend_error *e = s->lend_error;
     const struct mysql_options *m = &s->proxy->options->mysql;
     if (e->failure == LEND_QUEUE_TIMEOUT)
-        (void)snprintf(text, room,
-                       "no backend connection came free within queue_timeout (%lld ms): %s; raise "
-                       "pool_max or shorten "
-                       "what holds them",
-                       (long long)m->queue_timeout_ms, e->message);
+        (void)snprintf(
+            text, room, "no backend connection came free within queue_timeout (%lld ms): %s%s",
+            (long long)m->queue_timeout_ms, e->message,
+            pool_is_paused(s->lessee.pool) ? "" : "; raise pool_max or shorten what holds them");
     else
         (void)snprintf(text, room,
                        "backend down: %s: %s; see that the server runs and is reachable from here",
@@ -236,6 +302,14 @@ static void send_lend_error(struct session *s, uint8_t seq)
         session_send_error(s, seq, MYSQL_ERROR_REFUSED, STATE_IS_GONE);
         break;
     case LEND_REFUSED:
+        if (s->state == SESSION_QUEUED && !s->plan.prepared) {
+            (void)snprintf(text, sizeof text,
+                           "sluice: the state of the session cannot be restored: %s", e->message);
+            session_send_err(s, seq, e->code, e->sqlstate, bytes_text(text));
+            break;
+        }
+        session_send_err(s, seq, e->code, e->sqlstate, bytes_text(e->message));
+        break;
     case LEND_LOGIN_REFUSED:
         session_send_err(s, seq, e->code, e->sqlstate, bytes_text(e->message));
         break;
@@ -288,17 +362,37 @@ static enum session_state_id step_schema(struct session *s)
 
 /* ---- steps: a command ---- */
 
+/* A BEGIN that was answered here goes in front of the first statement that may touch data. */
+static bool carries_begin(const struct session *s)
+{
+    return s->plan.command != MYSQL_COM_STMT_PREPARE && s->plan.command != MYSQL_COM_INIT_DB &&
+           s->plan.command != MYSQL_COM_STMT_SEND_LONG_DATA;
+}
+
 bool session_lend(struct session *s)
 {
     s->lessee.wants_pin = (s->plan.pins & ~(uint32_t)PIN_LAST_STATEMENT) != 0;
-    s->lessee.wants_last_id = (s->plan.flags & SQL_F_LAST_INSERT_ID) != 0;
+    s->lessee.wants_last_id = (s->plan.facts.flags & SQL_F_LAST_INSERT_ID) != 0 &&
+                              s->plan.command != MYSQL_COM_STMT_PREPARE;
+    s->lessee.may_follow = s->plan.follows;
+    s->lessee.leaves_nothing = s->plan.command == MYSQL_COM_STMT_PREPARE;
+    s->lessee.id_may_follow = !s->lessee.wants_last_id && s->plan.command != MYSQL_COM_INIT_DB;
+    s->lessee.replay = NULL;
+    s->lessee.begin = s->begun && carries_begin(s) ? "START TRANSACTION" : NULL;
+    s->lessee.prepared = s->plan.prepared;
+    s->lessee.use = s->plan.use;
     return pool_lend(&s->lessee);
 }
 
 void session_plan_clear(struct session *s)
 {
-    names_unref(s->proxy->target->names, s->plan.charset_after);
+    if (s->plan.prepared)
+        prepared_unref(s->lessee.pool->prepared, s->plan.prepared);
+    session_state_fini(s->proxy->target->names, &s->plan.before);
+    free(s->plan.text);
+    free(s->plan.packet);
     s->plan = (struct plan){0};
+    s->lessee.prepared = NULL;
 }
 
 /* The command in hand will not be sent, or has been answered. */
@@ -318,22 +412,82 @@ static enum session_state_id refuse_own(struct session *s)
     return SESSION_READY;
 }
 
+/* What it asks is known from the packets of the statement before: it may run anywhere, and the
+ * value in its reply is put right. */
+static bool is_known(struct session *s)
+{
+    struct plan *p = &s->plan;
+    const struct last_state *last = &s->last;
+    if (!p->asks)
+        return false;
+    switch ((enum sql_asked)p->ask.what) {
+    case SQL_ASKED_ROW_COUNT:
+        p->value = last->row_count;
+        p->substitutes = last->row_count_known;
+        break;
+    case SQL_ASKED_FOUND_ROWS:
+        p->value = (int64_t)last->found_rows;
+        p->substitutes = last->found_rows_known;
+        break;
+    case SQL_ASKED_WARNING_COUNT:
+    case SQL_ASKED_ERROR_COUNT:
+        p->value = 0;
+        p->substitutes = last->clean;
+        break;
+    case SQL_ASKED_WARNINGS:
+    case SQL_ASKED_ERRORS:
+    case SQL_ASKED_CONNECTION_ID:
+    case SQL_ASKED_LOCK_OWNER:
+    case SQL_ASKED_LAST_ID:
+        break;
+    }
+    if (p->substitutes)
+        p->capture = CAPTURE_HOLD;
+    return p->substitutes;
+}
+
 /* Something that must see what the last statement left. */
 static enum session_state_id lend_own(struct session *s)
 {
     struct lessee *l = &s->lessee;
+    bool none = s->plan.asks && s->last.clean &&
+                (s->plan.ask.what == SQL_ASKED_WARNINGS || s->plan.ask.what == SQL_ASKED_ERRORS);
     if (!s->ran_before) { /* nothing was left: a fresh session says the right thing */
         l->wants_fresh = true;
         s->lent = session_lend(s);
         return SESSION_QUEUED;
     }
     l->wants_last_id = false;
-    if (l->last_backend && l->last_backend->state == BACKEND_IDLE &&
+    l->may_follow = l->id_may_follow = l->leaves_nothing = false;
+    l->begin = NULL;
+    l->replay = NULL;
+    l->prepared = s->plan.prepared;
+    l->use = s->plan.use;
+    if (!s->begun && l->last_backend && l->last_backend->state == BACKEND_IDLE &&
         l->last_backend->session.schema == l->state.schema && pool_lend_own(l)) {
         s->lent = true;
         return SESSION_QUEUED;
     }
-    return l->backend ? SESSION_QUEUED : refuse_own(s);
+    if (l->backend)
+        return SESSION_QUEUED;
+    if (s->replay && !s->begun) {
+        l->wants_last_id = false;
+        l->replay = s->replay;
+        s->lent = pool_lend(l);
+        return SESSION_QUEUED;
+    }
+    if (none || is_known(s)) {
+        l->wants_fresh = none;
+        s->lent = session_lend(s);
+        return SESSION_QUEUED;
+    }
+    return refuse_own(s);
+}
+
+static bool owns_statement(struct session *s)
+{
+    const struct statement *st = statements_find(&s->statements, s->plan.statement_id);
+    return st && st->own_id;
 }
 
 /* The command is classified and is to run on a backend. */
@@ -342,16 +496,16 @@ static enum session_state_id begin_run(struct session *s)
     s->command_ns = uv_hrtime();
     s->lessee.wants_fresh = false;
     if (backend_of(s)) { /* pinned */
-        s->lent = true;
+        s->lessee.prepared = s->plan.prepared && !owns_statement(s) ? s->plan.prepared : NULL;
+        s->lessee.use = s->plan.use;
+        s->lessee.may_follow = s->lessee.id_may_follow = false;
+        s->lessee.begin = s->lessee.replay = NULL;
+        s->lent = pool_bring(&s->lessee);
         return SESSION_QUEUED;
-    }
-    if (s->plan.shape == MYSQL_REPLY_NONE) { /* nothing that could be meant by it is anywhere */
-        drop_request(s);
-        return SESSION_READY;
     }
     if (s->plan.needs_own)
         return lend_own(s);
-    if ((s->plan.flags & SQL_F_LAST_INSERT_ID) && s->lessee.last_id_where == LAST_ID_LOST)
+    if ((s->plan.facts.flags & SQL_F_LAST_INSERT_ID) && s->lessee.last_id_where == LAST_ID_LOST)
         return refuse_own(s);
     s->lent = session_lend(s);
     return SESSION_QUEUED;
@@ -359,7 +513,10 @@ static enum session_state_id begin_run(struct session *s)
 
 static enum session_state_id take_command(struct session *s, struct bytes payload)
 {
-    s->active_ms = s->proxy->last_active_ms = now_of(s);
+    s->active_ms = now_of(s);
+    s->queries++;
+    if (!s->console) /* whoever watches a drain does not hold it up */
+        s->proxy->last_active_ms = s->active_ms;
     if (s->lost_while_idle && payload.at[0] != MYSQL_COM_QUIT) {
         session_send_error(
             s, 1,
@@ -503,23 +660,33 @@ static enum session_state_id not_lent(struct session *s)
     return SESSION_READY;
 }
 
-/* Writes the command to the backend. */
-static enum session_state_id send_whole(struct session *s)
+static int write_whole(struct session *s)
 {
     struct backend *b = backend_of(s);
     struct bytes request = bytes_of(s->view_at, s->request_bytes);
+    if (s->plan.prepared)
+        return prepare_send(
+            s, bytes_of(request.at + MYSQL_HEADER_BYTES, request.len - MYSQL_HEADER_BYTES));
+    if (s->plan.packet)
+        request = bytes_of(s->plan.packet, s->plan.packet_bytes);
     if (s->plan.may_retry && request.len <= BACKEND_REQUEST_KEEP_BYTES) {
         iobuf_clear(&b->request);
         s->plan.may_retry = iobuf_append(&b->request, request);
     } else {
         s->plan.may_retry = false;
     }
+    return conn_write(&b->conn, &request, 1);
+}
+
+/* Writes the command to the backend. */
+static enum session_state_id send_whole(struct session *s)
+{
     s->statement_sent = true;
-    int error = conn_write(&b->conn, &request, 1);
+    int error = write_whole(s);
     session_consume(s, s->request_bytes);
     s->request_bytes = 0;
     if (error)
-        b->doomed = true; /* its end follows from the loop */
+        backend_of(s)->doomed = true; /* its end follows from the loop */
     return SESSION_RELAY;
 }
 
@@ -528,8 +695,9 @@ static enum session_state_id sent_without_reply(struct session *s)
 {
     backend_of(s)->asked_ms = 0;
     s->statement_sent = false;
-    command_done(s);
+    outcome_take(s);
     session_settle(s);
+    session_plan_clear(s);
     return SESSION_READY;
 }
 
@@ -547,10 +715,15 @@ static enum session_state_id step_queued(struct session *s)
     s->reply_over = false;
     s->reply_begun = false;
     s->infile_wanted = false;
+    if (s->begun && carries_begin(s))
+        s->begun = false; /* it has gone, or goes in front */
     b->asked_ms = now_of(s);
-    mysql_reply_begin(&b->reply, (enum mysql_reply_shape)s->plan.shape, b->status, command_on_track,
+    mysql_reply_begin(&b->reply, (enum mysql_reply_shape)s->plan.shape, b->status, outcome_on_track,
                       s);
+    iobuf_clear(&s->captured);
     if (s->spool) {
+        if (s->plan.prepared && prepare_send(s, bytes_of("", 0)) != 0)
+            b->doomed = true;
         spool_rewind(s->spool);
         return SESSION_SENDING;
     }
@@ -628,8 +801,35 @@ static enum session_state_id step_infile(struct session *s)
 /* The reply is over: the backend goes back unless something holds it. */
 void session_settle(struct session *s)
 {
-    if (backend_of(s) && !s->pins)
-        pool_give_back(&s->lessee);
+    if (!backend_of(s) || s->pins)
+        return;
+    session_drop_own(s, false);
+    pin_track_free(s->track);
+    s->track = NULL;
+    pool_give_back(&s->lessee);
+}
+
+/* The command is over and all about it is known. */
+static enum session_state_id over(struct session *s)
+{
+    outcome_finish(s);
+    session_settle(s);
+    session_plan_clear(s);
+    return SESSION_READY;
+}
+
+static enum session_state_id step_asking(struct session *s)
+{
+    if (s->lend_error) { /* what was asked for stays unknown */
+        forget_lend(s);
+        s->lost_while_idle = !backend_of(s);
+        return over(s);
+    }
+    if (!s->lent)
+        return SESSION_ASKING;
+    s->lent = false;
+    outcome_answered(s);
+    return outcome_ask(s) ? SESSION_ASKING : over(s);
 }
 
 static enum session_state_id step_relay(struct session *s)
@@ -647,10 +847,10 @@ static enum session_state_id step_relay(struct session *s)
     histogram_observe_ns(&s->proxy->stats.statement, uv_hrtime() - s->command_ns);
     s->active_ms = s->proxy->last_active_ms = now_of(s);
     backend_of(s)->asked_ms = 0;
-    command_done(s);
-    session_settle(s);
-    session_plan_clear(s);
-    return SESSION_READY;
+    if (s->plan.capture == CAPTURE_HOLD)
+        outcome_deliver(s);
+    outcome_take(s);
+    return outcome_ask(s) ? SESSION_ASKING : over(s);
 }
 
 static enum session_state_id step(struct session *s)
@@ -674,6 +874,8 @@ static enum session_state_id step(struct session *s)
         return step_relay(s);
     case SESSION_INFILE:
         return step_infile(s);
+    case SESSION_ASKING:
+        return step_asking(s);
     case SESSION_GREETING:
     case SESSION_CLOSING:
     case SESSION_STATES_COUNT:
@@ -748,10 +950,12 @@ static void log_close(const struct session *s, enum close_reason why)
 void session_logout(struct session *s)
 {
     leave_backend(s);
-    session_set_pins(s, 0);
-    statements_clear(&s->statements);
-    if (s->lessee.pool)
+    session_unpin(s);
+    if (s->lessee.pool) {
+        session_plan_clear(s);
+        statements_clear(&s->statements, s->lessee.pool->prepared);
         pool_forget(&s->lessee);
+    }
     s->lessee.pool = NULL;
     if (s->account) {
         s->account->sessions--;
@@ -759,8 +963,8 @@ void session_logout(struct session *s)
     }
     s->account = NULL;
     session_state_fini(s->proxy->target->names, &s->lessee.state);
-    s->ran_before = false;
-    s->prepared_flags = 0;
+    s->begun = false;
+    session_forget_last(s);
 }
 
 void session_end(struct session *s, enum close_reason why)
@@ -824,6 +1028,9 @@ static void on_closed(struct conn *c)
     struct session *s = session_of(c);
     list_remove(&s->proxy->sessions, &s->node);
     iobuf_wipe(&s->in);
+    iobuf_fini(&s->captured);
+    free(s->replay);
+    pin_notes_free(s->notes);
     free(s);
 }
 
@@ -880,12 +1087,14 @@ void session_accept(struct proxy *p, uv_stream_t *listener, bool is_unix, bool t
     s->lessee.client_id = s->id;
     s->tls_required = tls_required;
     iobuf_init(&s->in, 4 * SESSION_WHOLE_MAX_BYTES);
+    iobuf_init(&s->captured, SESSION_CAPTURE_MAX_BYTES);
+    session_forget_last(s);
     if (conn_init(&s->conn, p->loop, is_unix, &session_conn_owner) != 0)
         abort();
     list_append(&p->sessions, &s->node);
     p->stats.clients_total++;
     s->state = SESSION_GREETING;
-    s->active_ms = p->last_active_ms = now_of(s);
+    s->connected_ms = s->active_ms = p->last_active_ms = now_of(s);
     if (conn_accept(&s->conn, listener) != 0 || conn_open(&s->conn) != 0) {
         session_end(s, CLOSE_CLIENT_LOST);
         return;
@@ -938,8 +1147,7 @@ static void tick_transaction(struct session *s, uint64_t now)
     log_line(LOG_WARN, "idle_in_transaction", LOG_UINT("client", s->id & ~SESSION_ID_BIT),
              LOG_STR("user", s->account->name), LOG_UINT("idle_ms", now - s->active_ms));
     pool_give_back_dirty(&s->lessee);
-    session_set_pins(s, 0);
-    statements_clear(&s->statements);
+    session_unpin(s);
     s->in_transaction_lost = true;
 }
 
@@ -950,6 +1158,14 @@ static void tick_last_statement(struct session *s, uint64_t now)
         list_empty(&s->lessee.pool->waiters) || now - s->active_ms < SESSION_LAST_STATEMENT_MS)
         return;
     session_set_pins(s, 0);
+    if (s->reread_due) {
+        s->reread_due = false;
+        s->lent = false;
+        s->state = SESSION_ASKING;
+        pool_forget_last_state(&s->lessee);
+        pool_reread(&s->lessee);
+        return;
+    }
     pool_give_back(&s->lessee);
 }
 

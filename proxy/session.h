@@ -11,7 +11,8 @@
  *                    SPOOLING ◀─────┤ a large one comes in                 │
  *                    SKIPPING ◀─────┤ one above the server's limit ────────┤
  *                                   ▼                                      │
- *                    QUEUED ─▶ SENDING ─▶ RELAY ◀─▶ INFILE  ── reply over ─┘
+ *                    QUEUED ─▶ SENDING ─▶ RELAY ◀─▶ INFILE  ── reply over ─┤
+ *                                                    ASKING  ── answered ──┘
  *
  * Loop thread only. A session owns itself: its memory goes when its socket is closed. */
 #ifndef SLUICE_PROXY_SESSION_H
@@ -22,7 +23,10 @@
 #include "pool/pool.h"
 #include "protocol/mysql_error.h"
 #include "protocol/sql_scan.h"
+#include "protocol/sql_simple.h"
 #include "proxy/close_reason.h"
+#include "proxy/pin_note.h"
+#include "proxy/pin_track.h"
 #include "proxy/proxy.h"
 #include "proxy/statements.h"
 
@@ -40,6 +44,7 @@ struct spool;
     X(QUEUED, "waiting")  /* for a backend */                                                      \
     X(SENDING, "sending") /* a spooled command to the backend */                                   \
     X(RELAY, "active")    /* the reply streams */                                                  \
+    X(ASKING, "asking")   /* the reply is out; the server is asked about the session's state */    \
     X(INFILE, "infile")   /* the client's file streams */                                          \
     X(CLOSING, "closing")
 
@@ -55,25 +60,58 @@ enum {
     SESSION_WHOLE_MAX_BYTES =
         256 * 1024,                  /* commands up to this size wait in memory, others in a file */
     SESSION_LAST_STATEMENT_MS = 200, /* how long warnings hold a backend that others wait for */
+    SESSION_CAPTURE_MAX_BYTES = 16 * 1024 * 1024, /* of a reply that is kept or held */
     SESSION_AHEAD_MAX_BYTES = 64 * 1024, /* taken of a client that does not wait for its reply */
+};
+
+/* What becomes of a reply besides going to the client. */
+enum capture {
+    CAPTURE_NONE,
+    CAPTURE_COPY, /* kept as it passes, to answer from later */
+    CAPTURE_HOLD, /* held back, since the client gets it changed */
 };
 
 /* What is to be done with the command in hand; valid from its classification to the end of its
  * reply. */
 struct plan {
     uint8_t command;
-    uint8_t shape;  /* enum mysql_reply_shape */
-    uint8_t kind;   /* enum sql_kind of a COM_QUERY */
-    bool needs_own; /* must run where the last statement ran */
-    bool may_retry; /* a plain read: running it twice does no harm */
-    bool dml;       /* an error of it may hide changes of state */
+    uint8_t shape;               /* enum mysql_reply_shape */
+    uint8_t capture;             /* enum capture */
+    struct prepared_facts facts; /* of a COM_QUERY's text, or of the statement that is executed */
+    bool needs_own;              /* must run where the last statement ran */
+    bool may_retry;              /* a plain read: running it twice does no harm */
+    bool follows;                /* it only reads: may be written behind BEGIN and the like */
+    bool dml;                    /* an error of it may hide changes of state */
+    bool explained;              /* a change of state is known by the names of its variables */
+    bool reread;                 /* what it does to the session has to be read back */
+    bool learns;                 /* its effect is kept */
+    bool warned;                 /* it ended with warnings */
+    bool asks;                   /* `ask` is what it asks, and nothing else */
+    bool substitutes;            /* the one value of its reply becomes `value` */
+    bool own; /* EXECUTE, PREPARE: by a statement of its own (struct statement.own_id) */
     bool retried;
     uint8_t lend_tries;    /* backends that died while being brought into its state */
     uint32_t pins;         /* reasons that hold from when it is sent */
     uint32_t pins_before;  /* those that held before */
-    uint32_t flags;        /* enum sql_flag */
-    name_id charset_after; /* owned: what SET NAMES makes of the session, 0: nothing */
-    uint32_t statement_id; /* of COM_STMT_*, for COM_STMT_CLOSE and the like */
+    uint32_t statement_id; /* the client's, of COM_STMT_*; the option of COM_SET_OPTION */
+    struct sql_ask ask;
+    int64_t value;
+    struct prepared_use use;   /* with which types it is executed; borrowed of the statement */
+    struct prepared *prepared; /* a reference: what is prepared or executed */
+    uint8_t *packet; /* owned: what goes to the server in place of the client's; NULL: that */
+    size_t packet_bytes;
+    char *text; /* owned: of a statement whose text matters once it has run; NULL */
+    size_t text_bytes;
+    struct session_state before; /* owned: with `learns` and PREPARE, what it was run in */
+};
+
+/* What a server would say about the statement before, as far as packets tell. */
+struct last_state {
+    int64_t row_count;   /* ROW_COUNT() */
+    uint64_t found_rows; /* FOUND_ROWS() */
+    bool row_count_known, found_rows_known;
+    bool clean;        /* no warnings, no errors */
+    uint16_t warnings; /* how many, errors included */
 };
 
 struct session {
@@ -97,15 +135,30 @@ struct session {
 
     struct plan plan;
     uint32_t pins;                /* enum pin */
-    struct statements statements; /* prepared on the pinned backend; owned */
-    uint32_t prepared_flags; /* SQL_F_SET_GLOBAL, _DATABASE_DDL: of statements prepared since the
-                                login */
-    uint64_t command_ns;     /* uv_hrtime when the command was whole */
-    uint64_t active_ms;      /* when the client last did something */
-    uint64_t deadline_ms;    /* of GREETING and LOGIN; 0: none */
+    struct pin_notes *notes;      /* since when, and why; owned */
+    struct pin_track *track;      /* the names behind the pins; owned */
+    struct statements statements; /* owned */
+    uint32_t owns;                /* how many of them have an own_id */
+    struct last_state last;
+    char *replay; /* owned: the SET that was answered here with warnings, until something clears
+                     them */
+    struct iobuf captured; /* of the reply in hand */
+    uint64_t command_ns;   /* uv_hrtime when the command was whole */
+    uint64_t connected_ms;
+    uint64_t active_ms;   /* when the client last did something */
+    uint64_t queries;     /* commands taken */
+    uint64_t deadline_ms; /* of GREETING and LOGIN; 0: none */
 
     /* Facts from callbacks, taken by the steps. */
-    bool lent : 1; /* the backend has come */
+    bool begun : 1;         /* a BEGIN was answered here and has not gone to a server yet */
+    bool once_pending : 1;  /* SET TRANSACTION waits for its transaction */
+    bool tables_locked : 1; /* as the transaction tracker says */
+    bool reread_due : 1;    /* its state has to be read back once its warnings are not wanted */
+    bool rows_held : 1;     /* FOUND_ROWS() is what its backend is held for */
+    bool ask_locks : 1;     /* whether a named lock is held has to be asked */
+    bool asking_locks : 1;  /* .. and is being asked */
+    bool console : 1;       /* it speaks to us, not to a server: proxy/console.h */
+    bool lent : 1;          /* the backend has come */
     bool reply_over : 1;
     bool infile_wanted : 1;
     bool running : 1;         /* inside session_run: callbacks only store their fact */
@@ -152,6 +205,10 @@ void session_set_pins(struct session *s, uint32_t pins);
 /* Sends bytes to the client; an error ends nothing here, it shows as on_end. */
 void session_send(struct session *s, const void *at, size_t len);
 void session_send_ok(struct session *s, uint8_t seq);
+/* The status flags of the session as a server would show them now, without a backend. */
+uint16_t session_status(const struct session *s);
+/* How the session's text is read: enum sql_mode. */
+uint32_t session_scan_mode(const struct session *s);
 void session_send_error(struct session *s, uint8_t seq, enum mysql_error e, const char *text);
 /* A server's own ERR. */
 void session_send_err(struct session *s, uint8_t seq, uint16_t code, const char *sqlstate,
@@ -165,6 +222,16 @@ void session_plan_clear(struct session *s);
 void session_settle(struct session *s);
 /* Leaves the account, the pool and the backend, as at the end of a session; the socket lives on. */
 void session_logout(struct session *s);
+/* No pin holds any more, and what they were about is forgotten: its backend is about to be reset or
+ * closed, or has gone. */
+void session_unpin(struct session *s);
+/* Something ran here that would have cleared the server's diagnostics. */
+void session_clear_warnings(struct session *s);
+/* Its last statement is as on a fresh connection. */
+void session_forget_last(struct session *s);
+/* Its statements' own ids: closed on the backend that it is about to give back clean; `gone`: that
+ * backend has forgotten them already, or is not there. */
+void session_drop_own(struct session *s, bool gone);
 /* A failed COM_INIT_DB leaves the schema as it was. */
 void session_schema_back(struct session *s);
 /* A reset keeps a role, and on MariaDB it destroys a prepared XA transaction: close instead. */

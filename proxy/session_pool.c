@@ -8,6 +8,7 @@
 #include "protocol/mysql_reply.h"
 #include "proxy/auth.h"
 #include "proxy/command.h"
+#include "proxy/outcome.h"
 #include "proxy/session.h"
 #include "proxy/spool.h"
 
@@ -33,6 +34,24 @@ static void on_not_lent(struct lessee *l, const struct lend_error *error)
     session_poke(s);
 }
 
+/* Keeps what passes. A copy that grows too large is given up; a held reply is lost then. */
+static bool capture(struct session *s, const struct mysql_reply_out *out)
+{
+    for (size_t i = 0; i < out->count; i++) {
+        bool fits = s->plan.capture == CAPTURE_HOLD ||
+                    iobuf_len(&s->captured) + out->slice[i].len <= EFFECT_REPLY_MAX_BYTES;
+        if (fits && iobuf_append(&s->captured, out->slice[i]))
+            continue;
+        if (s->plan.capture == CAPTURE_HOLD)
+            return false;
+        s->plan.capture = CAPTURE_NONE;
+        s->plan.learns = false;
+        iobuf_fini(&s->captured);
+        return true;
+    }
+    return true;
+}
+
 static void on_backend_read(struct lessee *l, uint8_t *at, size_t len)
 {
     struct session *s = session_of_lessee(l);
@@ -52,7 +71,13 @@ static void on_backend_read(struct lessee *l, uint8_t *at, size_t len)
         len -= used;
         for (size_t i = 0; i < out.count; i++)
             s->proxy->loop->bytes_to_clients += out.slice[i].len;
-        if (out.count) {
+        if (out.count && s->plan.capture != CAPTURE_NONE && !capture(s, &out)) {
+            s->lost_seq = 1;
+            pool_drop(l, BACKEND_END_PROTOCOL, "a reply too large to be kept");
+            session_lost(s);
+            return;
+        }
+        if (out.count && s->plan.capture != CAPTURE_HOLD) {
             s->reply_begun = true;
             if (conn_write(&s->conn, out.slice, out.count) != 0)
                 s->client_gone = true;
@@ -74,7 +99,7 @@ static void on_backend_read(struct lessee *l, uint8_t *at, size_t len)
     if (s->client_gone) {
         if (s->reply_over) { /* nothing runs any more: no need to kill it */
             s->statement_sent = false;
-            command_done(s);
+            outcome_take(s);
         }
         session_end(s, CLOSE_CLIENT_LOST);
         return;
@@ -121,20 +146,48 @@ static bool retry(struct session *s, struct iobuf *request)
     return true;
 }
 
+/* The backend went before it could tell what a SET had made of the session. Another one is told the
+ * same: a SET of literals does the same there. */
+static bool redo(struct session *s)
+{
+    struct lessee *l = &s->lessee;
+    if (s->state != SESSION_ASKING || s->pins || !s->plan.learns || !s->plan.text ||
+        s->plan.lend_tries++ >= SESSION_LEND_TRIES_MAX)
+        return false;
+    s->plan.reread = true;
+    l->replay = s->plan.text;
+    l->begin = NULL;
+    l->prepared = NULL;
+    l->wants_pin = l->wants_last_id = l->may_follow = l->id_may_follow = false;
+    s->lent = pool_lend(l);
+    if (s->lent)
+        session_poke(s);
+    return true;
+}
+
 void session_lost(struct session *s)
 {
+    if (redo(s))
+        return;
     bool running_statement = s->statement_sent;
     bool in_transaction = (s->pins & PIN_TRANSACTION) != 0;
-    bool had_state = (s->pins & ~(uint32_t)PIN_LAST_STATEMENT) != 0;
+    bool had_state = (s->pins & ~(uint32_t)PIN_LAST_STATEMENT) != 0 || s->reread_due;
     uint8_t seq = s->lost_seq ? s->lost_seq : 1;
     s->statement_sent = false;
-    session_set_pins(s, 0);
-    statements_clear(&s->statements);
+    session_unpin(s);
+    if (s->state ==
+        SESSION_ASKING) { /* its reply is out, but what it did to the session is not known */
+        session_plan_clear(s);
+        iobuf_fini(&s->captured);
+        s->state = SESSION_READY;
+        had_state = true;
+    }
     if (!running_statement) {
         if (!had_state)
             return;
         s->lost_while_idle = true; /* the next command hears of it: idle clients get no packet */
         s->lost_in_transaction = in_transaction;
+        session_poke(s);
         return;
     }
     if (s->state == SESSION_SCHEMA)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/spool.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -8,6 +9,25 @@
 
 #include "pool/iobuf.h"
 #include "protocol/mysql_packet.h"
+
+/* What goes out instead of a range of the payload. */
+struct spool_edit {
+    uint64_t at;
+    uint64_t old_bytes;
+    uint8_t *with; /* owned */
+    size_t bytes;
+};
+
+/* How far sending is. */
+struct spool_cursor {
+    uint64_t from;  /* in the payload as it came */
+    uint64_t given; /* of the payload as it goes out */
+    uint32_t edits; /* done with */
+    size_t edit_given;
+    uint64_t packet_left;
+    bool last; /* no packet follows the one in hand */
+    uint8_t seq;
+};
 
 struct spool {
     int fd;
@@ -18,8 +38,10 @@ struct spool {
     bool whole;
     uint8_t header[MYSQL_HEADER_BYTES];
     uint8_t header_have;
-    uint8_t seq; /* of the next packet */
-    uint64_t sent;
+    uint8_t seq;                             /* of the next packet */
+    struct spool_edit edit[SPOOL_EDITS_MAX]; /* ascending, apart */
+    uint32_t edits;
+    struct spool_cursor out;
     uint8_t block[SPOOL_BLOCK_BYTES];
 };
 
@@ -57,7 +79,14 @@ void spool_free(struct spool *s)
     if (!s)
         return;
     (void)close(s->fd);
+    for (uint32_t i = 0; i < s->edits; i++)
+        free(s->edit[i].with);
     free(s);
+}
+
+static size_t smaller(uint64_t a, size_t b)
+{
+    return a < b ? (size_t)a : b;
 }
 
 static bool write_all(struct spool *s, const uint8_t *at, size_t len)
@@ -133,12 +162,23 @@ void spool_rest(const struct spool *s, uint64_t *left, bool *continues, uint8_t 
     *next_seq = s->seq;
 }
 
+/* Payload as it came, from `from` up to the next packet's header. 0: the file cannot be read. */
+static size_t read_payload(struct spool *s, uint64_t from, uint8_t *at, size_t room)
+{
+    uint64_t packet = from / MYSQL_PAYLOAD_MAX_BYTES;
+    size_t n = smaller((packet + 1) * MYSQL_PAYLOAD_MAX_BYTES - from, room);
+    return read_all(s, from + (packet + 1) * MYSQL_HEADER_BYTES, at, n) ? n : 0;
+}
+
 size_t spool_head(struct spool *s, uint8_t *out, size_t room)
 {
-    size_t first =
-        s->file_bytes > MYSQL_HEADER_BYTES ? (size_t)(s->file_bytes - MYSQL_HEADER_BYTES) : 0;
-    size_t n = first < room ? first : room;
-    return read_all(s, MYSQL_HEADER_BYTES, out, n) ? n : 0;
+    size_t len = smaller(s->payload_bytes - s->packet_left, room);
+    for (size_t have = 0, n; have < len; have += n) {
+        n = read_payload(s, have, out + have, len - have);
+        if (!n)
+            return 0;
+    }
+    return len;
 }
 
 bool spool_scan(struct spool *s, struct sql_scan *scan)
@@ -161,17 +201,96 @@ bool spool_scan(struct spool *s, struct sql_scan *scan)
     return true;
 }
 
+void spool_replace(struct spool *s, size_t at, size_t old_bytes, struct bytes with)
+{
+    assert(s->whole && at + old_bytes <= s->payload_bytes);
+    uint32_t i = 0;
+    while (i < s->edits && s->edit[i].at < at)
+        i++;
+    if (i < s->edits && s->edit[i].at == at) {
+        free(s->edit[i].with);
+    } else {
+        assert(s->edits < SPOOL_EDITS_MAX);
+        memmove(&s->edit[i + 1], &s->edit[i], (s->edits - i) * sizeof s->edit[0]);
+        s->edits++;
+    }
+    s->edit[i] = (struct spool_edit){
+        .at = at, .old_bytes = old_bytes, .with = (uint8_t *)xstrndup(with), .bytes = with.len};
+    assert(i == 0 || s->edit[i - 1].at + s->edit[i - 1].old_bytes <= at);
+    assert(i + 1 == s->edits || at + old_bytes <= s->edit[i + 1].at);
+    spool_rewind(s);
+}
+
+uint64_t spool_outgoing_bytes(const struct spool *s)
+{
+    uint64_t bytes = s->payload_bytes;
+    for (uint32_t i = 0; i < s->edits; i++)
+        bytes = bytes - s->edit[i].old_bytes + s->edit[i].bytes;
+    return bytes;
+}
+
+static void begin_outgoing(struct spool *s, uint8_t *header)
+{
+    struct spool_cursor *out = &s->out;
+    uint64_t left = spool_outgoing_bytes(s) - out->given;
+    out->last = left < MYSQL_PAYLOAD_MAX_BYTES;
+    out->packet_left = out->last ? left : MYSQL_PAYLOAD_MAX_BYTES;
+    mysql_header_write(header, (uint32_t)out->packet_left, out->seq++);
+}
+
+/* Up to the next packet's header or edit. 0: the file cannot be read. */
+static size_t give_kept(struct spool *s, uint8_t *at, size_t room)
+{
+    struct spool_cursor *out = &s->out;
+    if (out->edits < s->edits)
+        room = smaller(s->edit[out->edits].at - out->from, room);
+    size_t n = read_payload(s, out->from, at, room);
+    out->from += n;
+    return n;
+}
+
+/* At least a byte of the payload, `room` at most; some must be left. 0: the file cannot be read. */
+static size_t give_payload(struct spool *s, uint8_t *at, size_t room)
+{
+    struct spool_cursor *out = &s->out;
+    while (out->edits < s->edits && out->from == s->edit[out->edits].at) {
+        const struct spool_edit *e = &s->edit[out->edits];
+        size_t n = smaller(e->bytes - out->edit_given, room);
+        if (n) {
+            memcpy(at, e->with + out->edit_given, n);
+            out->edit_given += n;
+            return n;
+        }
+        out->from += e->old_bytes;
+        out->edit_given = 0;
+        out->edits++;
+    }
+    return give_kept(s, at, room);
+}
+
 struct bytes spool_next(struct spool *s)
 {
-    uint64_t left = s->file_bytes - s->sent;
-    size_t n = left < SPOOL_BLOCK_BYTES ? (size_t)left : SPOOL_BLOCK_BYTES;
-    if (!read_all(s, s->sent, s->block, n))
-        return bytes_of(NULL, 0);
-    s->sent += n;
-    return bytes_of(s->block, n);
+    struct spool_cursor *out = &s->out;
+    size_t len = 0;
+    /* A header is never cut. */
+    while (SPOOL_BLOCK_BYTES - len >= MYSQL_HEADER_BYTES && (out->packet_left || !out->last)) {
+        if (!out->packet_left) {
+            begin_outgoing(s, s->block + len);
+            len += MYSQL_HEADER_BYTES;
+            continue;
+        }
+        size_t n =
+            give_payload(s, s->block + len, smaller(out->packet_left, SPOOL_BLOCK_BYTES - len));
+        if (!n)
+            return bytes_of(NULL, 0);
+        out->packet_left -= n;
+        out->given += n;
+        len += n;
+    }
+    return bytes_of(s->block, len);
 }
 
 void spool_rewind(struct spool *s)
 {
-    s->sent = 0;
+    s->out = (struct spool_cursor){0};
 }

@@ -83,7 +83,7 @@ def process_kill_by_the_clients_id_works(t):
     t.until("the query to be gone", lambda: not any("SLEEP" in (p["info"] or "") for p in t.db.processes("app")))
 
 
-@case(later="CONNECTION_ID() in text as the id of the greeting")
+@case()
 def connection_id_is_the_greetings(t):
     # Rule 11: the ids that clients see are Sluice's; applications log this one, and KILL by it.
     c = t.client(db="app")

@@ -72,7 +72,7 @@ def types_sent_once_are_remembered(t):
         assert float(c.execute(st, [i], types=False).rows[0][0]) == i
 
 
-@case(later="prepared statements of several clients on one backend")
+@case()
 def another_clients_types_do_not_stick(t):
     t.front(pool_max=1)
     a, b = t.client(db="app"), t.client(db="app")
@@ -253,7 +253,7 @@ def open_statements_beyond_the_cache_still_work(t):
             assert float(c.execute(st, [1]).rows[0][0]) == i + 1
 
 
-@case(needs="sluice", later="prepares answered from a cache")
+@case(needs="sluice")
 def a_known_text_is_prepared_once(t):
     t.front(pool_max=1, min_idle=1)
     before = t.db.status("Com_stmt_prepare")

@@ -29,6 +29,7 @@ libconfig-dev  configuration files
 libmariadb-dev  probes, sluice --check
 liburiparser-dev  backend URLs
 libjansson-dev  /status
+libxxhash-dev  hashes of prepared texts
 libsystemd-dev  sd_notify, socket activation
 libllhttp-dev|node-llhttp  HTTP parser
 LIST

@@ -164,6 +164,8 @@ class Result:
         self.status = self.warnings = 0
         self.info = b""
         self.tracked = b""
+        # Status and warnings of the EOF behind the columns; None without one.
+        self.head = None
 
     @property
     def value(self):
@@ -397,6 +399,7 @@ class Client:
             if payload[0] != 0xFE or len(payload) > 5:
                 raise Broken("no EOF after the columns")
             self._end(payload, r)
+            r.head = (r.status, r.warnings)
 
     def _read_rows(self, r, binary, sink):
         while True:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * pool/state.c: interned names and the virtual session state. */
+#include "pool/settings.h"
 #include "pool/state.h"
 
 #include <setjmp.h>
@@ -109,12 +110,12 @@ static void a_name_of_the_protocols_longest_is_kept_whole(void **state)
 
 static void texts_beyond_the_limit_are_cut(void **state)
 {
-    static uint8_t text[600];
+    static uint8_t text[5000];
     (void)state;
     memset(text, 'x', sizeof text);
     name_id id = names_ref_text(names, bytes_of(text, sizeof text));
-    assert_int_equal(names_text(names, id).len, 512);
-    assert_int_equal(names_ref_text(names, bytes_of(text, 512)), id);
+    assert_int_equal(names_text(names, id).len, 4096);
+    assert_int_equal(names_ref_text(names, bytes_of(text, 4096)), id);
 }
 
 static void names_may_hold_any_byte(void **state)
@@ -132,7 +133,8 @@ static void a_state_owns_its_names(void **state)
     struct session_state b = {0};
     (void)state;
     session_state_set_schema(names, &a, bytes_text("shop"));
-    session_state_set_charset(names, &a, bytes_text("utf8mb4"), bytes_text("utf8mb4_bin"));
+    session_state_set_charset(names, &a, bytes_text("utf8mb4"), bytes_text("utf8mb4_bin"),
+                              bytes_text("utf8mb4"), 46);
     a.multi_statements = true;
     assert_false(session_state_equal(&a, &b));
     session_state_copy(names, &b, &a);
@@ -140,7 +142,7 @@ static void a_state_owns_its_names(void **state)
     session_state_fini(names, &a);
     assert_int_equal(names_count(names), 2);
     assert_text(b.schema, "shop");
-    assert_text(b.charset, "utf8mb4 utf8mb4_bin");
+    assert_text(b.charset, "utf8mb4 utf8mb4_bin utf8mb4 46");
     session_state_copy(names, &b, &b); /* onto itself */
     assert_text(b.schema, "shop");
     session_state_fini(names, &b);
@@ -158,11 +160,17 @@ static void each_part_makes_a_state_another(void **state)
     assert_false(session_state_equal(&a, &b));
     session_state_set_schema(names, &b, bytes_text("one"));
     assert_true(session_state_equal(&a, &b));
-    session_state_set_charset(names, &a, bytes_text("latin1"), bytes_text(""));
+    session_state_set_charset(names, &a, bytes_text("latin1"), bytes_text("latin1_swedish_ci"),
+                              bytes_text("latin1"), 8);
     assert_false(session_state_equal(&a, &b));
-    session_state_set_charset(names, &b, bytes_text("latin1"), bytes_text("latin1_bin"));
+    session_state_set_charset(names, &b, bytes_text("latin1"), bytes_text("latin1_bin"),
+                              bytes_text("latin1"), 8);
     assert_false(session_state_equal(&a, &b));
-    session_state_set_charset(names, &b, bytes_text("latin1"), bytes_of(NULL, 0));
+    session_state_set_charset(names, &b, bytes_text("latin1"), bytes_text("latin1_swedish_ci"),
+                              bytes_text("latin1"), 47); /* what the columns are told in */
+    assert_false(session_state_equal(&a, &b));
+    session_state_set_charset(names, &b, bytes_text("latin1"), bytes_text("latin1_swedish_ci"),
+                              bytes_text("latin1"), 8);
     assert_true(session_state_equal(&a, &b));
     b.multi_statements = true;
     assert_false(session_state_equal(&a, &b));
@@ -186,34 +194,49 @@ static void setting_the_same_again_changes_nothing(void **state)
 static void charset_names_of_any_length_are_taken(void **state)
 {
     struct session_state a = {0};
-    char longest[65];
-    (void)state;
-    memset(longest, 'c', 64);
-    longest[64] = '\0';
-    session_state_set_charset(names, &a, bytes_text(longest), bytes_text(longest));
-    assert_int_equal(names_text(names, a.charset).len, 129);
     char longer[200];
+    (void)state;
     memset(longer, 'd', sizeof longer);
-    session_state_set_charset(names, &a, bytes_of(longer, sizeof longer),
-                              bytes_of(longer, sizeof longer));
-    assert_int_equal(names_text(names, a.charset).len, 64); /* cut, its collation dropped */
+    struct bytes name = bytes_of(longer, sizeof longer);
+    session_state_set_charset(names, &a, name, name, name, 65535);
+    assert_int_equal(names_text(names, a.charset).len, 3 * 64 + 2 + 6); /* cut */
     session_state_fini(names, &a);
 }
 
-static void a_unit_splits_where_its_space_is(void **state)
+static void a_unit_splits_into_its_parts(void **state)
 {
-    struct bytes charset;
-    struct bytes collation;
     (void)state;
-    charset_split(bytes_text("utf8mb4 utf8mb4_general_ci"), &charset, &collation);
-    assert_true(bytes_equal(charset, bytes_text("utf8mb4")));
-    assert_true(bytes_equal(collation, bytes_text("utf8mb4_general_ci")));
-    charset_split(bytes_text("latin1"), &charset, &collation);
-    assert_true(bytes_equal(charset, bytes_text("latin1")));
-    assert_int_equal(collation.len, 0);
-    charset_split(bytes_of(NULL, 0), &charset, &collation);
-    assert_int_equal(charset.len, 0);
-    assert_int_equal(collation.len, 0);
+    struct charset_unit u = charset_split(bytes_text("utf8mb4 utf8mb4_general_ci utf8mb4 45"));
+    assert_true(bytes_equal(u.client, bytes_text("utf8mb4")));
+    assert_true(bytes_equal(u.collation, bytes_text("utf8mb4_general_ci")));
+    assert_true(bytes_equal(u.results, bytes_text("utf8mb4")));
+    assert_int_equal(u.number, 45);
+    assert_true(charset_unit_is_plain(&u));
+    u = charset_split(bytes_text("latin1 utf8mb4_bin NULL 0"));
+    assert_true(bytes_equal(u.results, bytes_text("NULL")));
+    assert_int_equal(u.number, 0);
+    assert_false(charset_unit_is_plain(&u));
+    u = charset_split(bytes_of(NULL, 0));
+    assert_int_equal(u.client.len, 0);
+    assert_int_equal(u.number, 0);
+}
+
+static void settings_are_part_of_a_state(void **state)
+{
+    struct session_state a = {0};
+    struct session_state b = {0};
+    (void)state;
+    name_id value[VARIABLES_COUNT] = {0};
+    struct settings *none = settings_make(names_settings(names), value);
+    session_state_set_settings(names, &a, none);
+    assert_false(session_state_equal(&a, &b));
+    session_state_copy(names, &b, &a);
+    assert_true(session_state_equal(&a, &b));
+    settings_unref(names_settings(names), none);
+    session_state_fini(names, &a);
+    assert_int_equal(settings_count(names_settings(names)), 1);
+    session_state_fini(names, &b);
+    assert_int_equal(settings_count(names_settings(names)), 0);
 }
 
 static void charsets_with_ascii_tails_are_known_by_their_whole_name(void **state)
@@ -244,7 +267,8 @@ int main(void)
         NAMES_TEST(each_part_makes_a_state_another),
         NAMES_TEST(setting_the_same_again_changes_nothing),
         NAMES_TEST(charset_names_of_any_length_are_taken),
-        cmocka_unit_test(a_unit_splits_where_its_space_is),
+        cmocka_unit_test(a_unit_splits_into_its_parts),
+        NAMES_TEST(settings_are_part_of_a_state),
         cmocka_unit_test(charsets_with_ascii_tails_are_known_by_their_whole_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -267,7 +267,7 @@ static void what_is_no_small_result_is_bad(void **state)
     struct mysql_result result;
     size_t used;
     const struct bytes bad[] = {
-        RAW("\x01\x00\x00\x01\x21"),                                     /* 33 columns */
+        RAW("\x01\x00\x00\x01\x61"),                                     /* 97 columns */
         RAW("\x03\x00\x00\x01\xfbzz"),                                   /* infile */
         RAW("\x00\x00\x00\x01"),                                         /* empty packet */
         RAW("\xff\xff\xff\x01"),                                         /* 16 MiB */

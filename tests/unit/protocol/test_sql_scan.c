@@ -291,7 +291,7 @@ static void variables_are_told_from_what_looks_like_them(void **state)
     (void)state;
     static const struct row rows[] = {
         {"SELECT @a", SQL_SELECT, F(USER_VARIABLE), 0, 0},
-        {"SELECT @a:=1", SQL_SELECT, F(USER_VARIABLE), 0, 0},
+        {"SELECT @a:=1", SQL_SELECT, F(USER_VARIABLE) | F(ASSIGNS), 0, 0},
         {"SELECT @'a b', 1", SQL_SELECT, F(USER_VARIABLE), 0, 0},
         {"SELECT @`a``b`", SQL_SELECT, F(USER_VARIABLE), 0, 0},
         {"SELECT @\"q\"", SQL_SELECT, F(USER_VARIABLE), 0, 0},
@@ -302,8 +302,8 @@ static void variables_are_told_from_what_looks_like_them(void **state)
         {"SELECT 1 INTO @a", SQL_SELECT, F(USER_VARIABLE) | F(INTO), 0, 0},
         {"SELECT a INTO OUTFILE 'x' FROM t", SQL_SELECT, F(INTO), 0, 0},
         {"SELECT a INTO DUMPFILE 'x' FROM t", SQL_SELECT, F(INTO), 0, 0},
-        {"DO @c:=1", SQL_DO, F(USER_VARIABLE), 0, 0},
-        {"UPDATE t SET a=(@n := @n + 1)", SQL_DML, F(USER_VARIABLE), 0, 0},
+        {"DO @c:=1", SQL_DO, F(USER_VARIABLE) | F(ASSIGNS), 0, 0},
+        {"UPDATE t SET a=(@n := @n + 1)", SQL_DML, F(USER_VARIABLE) | F(ASSIGNS), 0, 0},
         {"INSERT INTO t (a) VALUES (@x)", SQL_DML, F(USER_VARIABLE), 0, 0},
         {"LOAD DATA INFILE 'f' INTO TABLE t CHARACTER SET utf8 (a, @b) SET c=f(@b)", SQL_DML,
          F(USER_VARIABLE) | F(UNKNOWN_FUNCTION), 0, 0},
@@ -419,7 +419,7 @@ static void locks_and_foreign_functions_are_seen(void **state)
          0},
         {"SELECT 1, /*!99999 1 AS */ f(1)", SQL_SELECT, F(EXECUTABLE_COMMENT) | F(UNKNOWN_FUNCTION),
          0, 0},
-        {"CREATE TABLE t AS SELECT @a:=1", SQL_DDL, F(USER_VARIABLE), 0, 0},
+        {"CREATE TABLE t AS SELECT @a:=1", SQL_DDL, F(USER_VARIABLE) | F(ASSIGNS), 0, 0},
         {"CREATE TABLE t (a INT) SELECT f(1) AS a", SQL_DDL, F(UNKNOWN_FUNCTION), 0, 0},
         {"CREATE TABLE t AS VALUES (f(1))", SQL_DDL, F(UNKNOWN_FUNCTION), 0, MARIADB},
         {"CREATE TABLE t VALUES ROW(f(1))", SQL_DDL, F(UNKNOWN_FUNCTION), 0, 0},

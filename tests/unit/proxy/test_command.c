@@ -3,6 +3,8 @@
  * proxy/command.c as far as it goes without a server: what a command is, which pins its text
  * begins, and what is answered without a backend. The session is bare: its client is the far end
  * of a pair of sockets. */
+#include "pool/account.h"
+#include "pool/settings.h"
 #include "proxy/command.h"
 
 #include <setjmp.h>
@@ -16,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "protocol/mysql_caps.h"
 #include "protocol/mysql_command.h"
 #include "protocol/mysql_packet.h"
 #include "protocol/mysql_response.h"
@@ -49,6 +52,26 @@ static struct options *load(void)
     return options;
 }
 
+/* A pool whose fresh sessions are known, as after a login. */
+static void make_pool(void)
+{
+    struct names *names = proxy.target->names;
+    name_id value[VARIABLES_COUNT] = {0};
+    value[VARIABLE_autocommit] = names_ref_text(names, bytes_text("ON"));
+    value[VARIABLE_transaction_read_only] = names_ref_text(names, bytes_text("OFF"));
+    value[VARIABLE_completion_type] = names_ref_text(names, bytes_text("NO_CHAIN"));
+    for (int v = 0; v < VARIABLES_COUNT; v++)
+        proxy.target->has_variable[v] = true;
+    session.account = account_get(proxy.target, bytes_text("app"));
+    session.lessee.pool = pool_get(session.account, 0);
+    session.lessee.pool->baseline = settings_make(names_settings(names), value);
+    names_unref(names, value[VARIABLE_autocommit]);
+    names_unref(names, value[VARIABLE_transaction_read_only]);
+    names_unref(names, value[VARIABLE_completion_type]);
+    session_state_set_charset(names, &session.lessee.state, bytes_text("latin1"),
+                              bytes_text("latin1_swedish_ci"), bytes_text("latin1"), 8);
+}
+
 static int setup(void **state)
 {
     char err[256];
@@ -68,6 +91,7 @@ static int setup(void **state)
     session.proxy = &proxy;
     session.id = SESSION_ID_BIT | 1;
     list_append(&proxy.sessions, &session.node);
+    make_pool();
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
     assert_int_equal(conn_init(&session.conn, &loop, true, &owner), 0);
     assert_int_equal(uv_pipe_open(&session.conn.uv.pipe, fds[0]), 0);
@@ -79,16 +103,18 @@ static int teardown(void **state)
 {
     (void)state;
     session_plan_clear(&session);
+    session_unpin(&session);
+    session_forget_last(&session);
+    statements_clear(&session.statements, session.lessee.pool->prepared);
     session_state_fini(proxy.target->names, &session.lessee.state);
     names_unref(proxy.target->names, session.schema_before);
     conn_close(&session.conn);
     target_close(proxy.target);
     (void)uv_run(&loop.uv, UV_RUN_DEFAULT);
     (void)close(client_fd);
-    size_t names = names_count(proxy.target->names);
     target_free(proxy.target);
     options_free(proxy.options);
-    return names || closes != 1 ? -1 : uv_loop_close(&loop.uv);
+    return closes != 1 ? -1 : uv_loop_close(&loop.uv);
 }
 
 static enum command_verdict take(uint8_t command, const void *rest, size_t len)
@@ -142,12 +168,6 @@ static void assert_silent(void)
     assert_int_equal(read(client_fd, &byte, 1), -1);
 }
 
-static void assert_charset_after(const char *unit)
-{
-    assert_true(
-        bytes_equal(names_text(proxy.target->names, session.plan.charset_after), bytes_text(unit)));
-}
-
 /* ---- texts ---- */
 
 static void texts_begin_the_pins_that_the_table_says(void **state)
@@ -158,14 +178,12 @@ static void texts_begin_the_pins_that_the_table_says(void **state)
     } rows[] = {
         {"SELECT 1", 0},
         {"INSERT INTO t VALUES (1)", 0},
-        {"BEGIN", PIN_TRANSACTION},
-        {"START TRANSACTION", PIN_TRANSACTION},
-        {"COMMIT", 0},
+        {"START TRANSACTION READ ONLY", PIN_TRANSACTION},
         {"SELECT @a := 1", PIN_USER_VARIABLE},
         {"SET @a = 1", PIN_USER_VARIABLE},
-        {"SET sql_mode = ''", PIN_SESSION_VARIABLE},
-        {"SET @a = 1, sql_mode = ''", PIN_USER_VARIABLE | PIN_SESSION_VARIABLE},
-        {"SET TRANSACTION READ ONLY", PIN_SESSION_VARIABLE},
+        {"SET @a = 1, sql_mode = ''", PIN_USER_VARIABLE},
+        {"SET profiling = 1", PIN_SESSION_VARIABLE},
+        {"SET TRANSACTION READ ONLY", 0}, /* the tracker tells when it waits */
         {"CREATE TEMPORARY TABLE t (a INT)", PIN_TEMPORARY_TABLE},
         {"CREATE TABLE t (a INT)", 0},
         {"LOCK TABLES t READ", PIN_TABLE_LOCK},
@@ -177,7 +195,8 @@ static void texts_begin_the_pins_that_the_table_says(void **state)
         {"CALL p()", PIN_ROUTINE},
         {"SELECT f(1)", PIN_UNKNOWN_FUNCTION},
         {"SELECT SQL_CALC_FOUND_ROWS 1", PIN_LAST_STATEMENT},
-        {"SELECT CONNECTION_ID()", PIN_SESSION_VARIABLE},
+        {"SELECT CONNECTION_ID()", 0},
+        {"SELECT ID = CONNECTION_ID() FROM information_schema.PROCESSLIST", PIN_SESSION_VARIABLE},
         {"SELECT 1; LOCK TABLES t READ", PIN_TABLE_LOCK},
     };
     (void)state;
@@ -224,35 +243,68 @@ static void what_asks_for_the_last_statement_needs_its_own_backend(void **state)
     assert_false(session.plan.needs_own);
 }
 
-static void set_names_is_virtual(void **state)
+/* Trackers tell what became of variables; for a collation and a DEFAULT the server is asked. */
+static void sets_of_what_is_virtual_pin_nothing(void **state)
 {
+    static const struct {
+        const char *text;
+        bool learns, reread;
+    } rows[] = {
+        {"SET NAMES latin1", true, true},
+        {"SET NAMES 'UTF8MB4' COLLATE 'utf8mb4_bin'", true, true},
+        {"SET NAMES DEFAULT", false, true},
+        {"SET time_zone = '+00:00', SESSION sql_mode = ''", true, false},
+        {"SET @@session.sql_mode = CONCAT(@@sql_mode, ',ANSI')", false, true},
+        {"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", false, true},
+    };
     (void)state;
-    (void)take_text(MYSQL_COM_QUERY, "SET NAMES latin1");
-    assert_int_equal(session.plan.pins, 0);
-    assert_charset_after("latin1");
-    (void)take_text(MYSQL_COM_QUERY, "SET NAMES 'UTF8MB4' COLLATE 'utf8mb4_bin'");
-    assert_int_equal(session.plan.pins, 0);
-    assert_charset_after("utf8mb4 utf8mb4_bin");
-    (void)take_text(MYSQL_COM_QUERY, "SELECT 1"); /* the plan before is forgotten */
-    assert_charset_after("");
-    (void)take_text(MYSQL_COM_QUERY, "SET NAMES DEFAULT"); /* of what, nobody knows */
-    assert_charset_after("");
-    assert_int_equal(session.plan.pins, PIN_SESSION_VARIABLE);
-    (void)take_text(MYSQL_COM_STMT_PREPARE, "SET NAMES latin1"); /* happens at each execution */
-    assert_charset_after("");
-    assert_int_equal(session.plan.pins, PIN_SESSION_VARIABLE);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(take_text(MYSQL_COM_QUERY, rows[i].text), COMMAND_RUN);
+        if (session.plan.pins || session.plan.learns != rows[i].learns ||
+            session.plan.reread != rows[i].reread)
+            fail_msg("%s: pins %#x, learns %d, reread %d", rows[i].text, session.plan.pins,
+                     session.plan.learns, session.plan.reread);
+    }
+    assert_silent();
 }
 
-/* The session may have changed how its texts are read. */
-static void a_session_in_a_mode_of_its_own_stays_pinned(void **state)
+static void what_happened_before_is_answered(void **state)
+{
+    static const uint8_t reply[] = {7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0};
+    struct lessee *l = &session.lessee;
+    struct session_state after = {0};
+    (void)state;
+    assert_true(pool_state_is_known(l));
+    session_state_copy(proxy.target->names, &after, &l->state);
+    session_state_set_charset(proxy.target->names, &after, bytes_text("utf8mb4"),
+                              bytes_text("utf8mb4_bin"), bytes_text("utf8mb4"), 46);
+    effects_add(l->pool->effects, &l->state, bytes_text("SET NAMES utf8mb4"), false, &after, false,
+                bytes_of(reply, sizeof reply));
+    assert_int_equal(take_text(MYSQL_COM_QUERY, "SET NAMES utf8mb4"), COMMAND_ANSWERED);
+    assert_answered_ok();
+    assert_true(session_state_equal(&l->state, &after));
+    session_state_fini(proxy.target->names, &after);
+}
+
+static void an_empty_transaction_costs_nothing(void **state)
 {
     (void)state;
-    session_set_pins(&session, PIN_SESSION_VARIABLE);
-    (void)take_text(MYSQL_COM_QUERY, "SELECT 1");
-    assert_int_equal(session.plan.pins, PIN_SESSION_VARIABLE);
-    session_set_pins(&session, 0);
-    assert_int_equal(proxy.pinned[PIN_REASON_SESSION_VARIABLE], 0);
-    assert_int_equal(proxy.stats.pins[PIN_REASON_SESSION_VARIABLE], 1);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(take_text(MYSQL_COM_QUERY, "START TRANSACTION"), COMMAND_ANSWERED);
+        struct mysql_ok ok;
+        assert_int_equal(mysql_ok_read(answered(), &ok), WIRE_DONE);
+        assert_true(ok.status & MYSQL_STATUS_IN_TRANS);
+        assert_true(session.begun);
+    }
+    assert_int_equal(take_text(MYSQL_COM_QUERY, "BEGIN /* again */;"), COMMAND_ANSWERED);
+    assert_answered_ok();
+    assert_int_equal(take_text(MYSQL_COM_QUERY, "SELECT 1"), COMMAND_RUN);
+    assert_int_equal(take_text(MYSQL_COM_QUERY, "COMMIT"), COMMAND_ANSWERED);
+    assert_answered_ok();
+    assert_false(session.begun);
+    assert_int_equal(take_text(MYSQL_COM_QUERY, "START TRANSACTION READ ONLY"), COMMAND_RUN);
+    assert_int_equal(take_text(MYSQL_COM_QUERY, "BEGIN NOT ATOMIC SELECT 1; END"), COMMAND_RUN);
+    assert_int_equal(take_text(MYSQL_COM_QUERY, "COMMIT AND CHAIN"), COMMAND_RUN);
 }
 
 /* A byte above 0x7F may swallow the quote behind it. */
@@ -260,11 +312,11 @@ static void texts_in_a_charset_with_ascii_tails_are_believed_less(void **state)
 {
     (void)state;
     session_state_set_charset(proxy.target->names, &session.lessee.state, bytes_text("utf8mb4"),
-                              bytes_text(""));
+                              bytes_text("utf8mb4_bin"), bytes_text("utf8mb4"), 1);
     (void)take_text(MYSQL_COM_QUERY, "SELECT '\xBF'");
     assert_int_equal(session.plan.pins, 0);
     session_state_set_charset(proxy.target->names, &session.lessee.state, bytes_text("gbk"),
-                              bytes_text(""));
+                              bytes_text("gbk_bin"), bytes_text("gbk"), 1);
     (void)take_text(MYSQL_COM_QUERY, "SELECT '\xBF'");
     assert_int_equal(session.plan.pins, PIN_UNKNOWN_FUNCTION);
     (void)take_text(MYSQL_COM_QUERY, "SELECT 'a'");
@@ -282,13 +334,12 @@ static void ping_and_reset_are_answered_without_a_backend(void **state)
     assert_int_equal(take_text(MYSQL_COM_PING, ""), COMMAND_ANSWERED);
     assert_answered_ok();
     session_state_set_charset(proxy.target->names, &session.lessee.state, bytes_text("latin1"),
-                              bytes_text(""));
+                              bytes_text("latin1_bin"), bytes_text("latin1"), 1);
     session_state_set_schema(proxy.target->names, &session.lessee.state, bytes_text("shop"));
     session.lessee.last_insert_id = 5;
     session.lessee.charset_number = 8;
     assert_int_equal(take_text(MYSQL_COM_RESET_CONNECTION, ""), COMMAND_ANSWERED);
     assert_answered_ok();
-    assert_int_equal(session.lessee.state.charset, 0);
     assert_int_equal(session.lessee.charset_number, 0); /* MySQL: back to the server's own */
     assert_int_equal(session.lessee.last_insert_id, 0);
     assert_int_not_equal(session.lessee.state.schema, 0); /* stays */
@@ -325,7 +376,22 @@ static void init_db_changes_the_virtual_schema(void **state)
     assert_silent();
 }
 
-static void statements_without_a_backend_were_never_prepared(void **state)
+static void open_statement(const char *text)
+{
+    static const uint8_t reply[] = {12, 0, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct prepared_cache *cache = session.lessee.pool->prepared;
+    struct prepared_facts facts = {.kind = SQL_SELECT, .kinds = 1u << SQL_SELECT};
+    struct session_state key = {0};
+    assert_true(pool_state_is_known(&session.lessee));
+    session_state_copy(proxy.target->names, &key, &session.lessee.state);
+    session_state_set_settings(proxy.target->names, &key, session.lessee.state.settings->bound);
+    struct prepared *p = prepared_add(cache, &key, bytes_text(text), &facts, true);
+    prepared_set_reply(cache, p, bytes_of(reply, sizeof reply), 1, 0);
+    assert_non_null(statements_add(&session.statements, p));
+    session_state_fini(proxy.target->names, &key);
+}
+
+static void what_was_never_prepared_is_unknown_in_the_servers_words(void **state)
 {
     static const uint8_t commands[] = {MYSQL_COM_STMT_EXECUTE, MYSQL_COM_STMT_FETCH,
                                        MYSQL_COM_STMT_RESET};
@@ -334,6 +400,23 @@ static void statements_without_a_backend_were_never_prepared(void **state)
         assert_int_equal(take(commands[i], "\1\0\0\0\0\1\0\0\0", 9), COMMAND_ANSWERED);
         assert_answered_err(1243);
     }
+    assert_int_equal(take(MYSQL_COM_STMT_EXECUTE, "\1\0\0\0\0\1\0\0", 8), COMMAND_ANSWERED);
+    assert_answered_err(1835);
+}
+
+static void a_known_text_is_prepared_here(void **state)
+{
+    (void)state;
+    open_statement("SELECT 1");
+    assert_int_equal(take_text(MYSQL_COM_STMT_PREPARE, "SELECT 1"), COMMAND_ANSWERED);
+    struct bytes payload = answered();
+    assert_int_equal(payload.at[1], 2); /* the client's own number, not the 9 of the first */
+    assert_int_equal(session.statements.count, 2);
+    assert_int_equal(take_text(MYSQL_COM_STMT_PREPARE, "SELECT 2"), COMMAND_RUN);
+    session_set_pins(&session, PIN_TEMPORARY_TABLE);
+    assert_int_equal(take_text(MYSQL_COM_STMT_PREPARE, "SELECT 1"), COMMAND_RUN);
+    assert_true(session.plan.own);
+    session_set_pins(&session, 0);
 }
 
 static void long_data_pins_for_a_statement_that_is_prepared(void **state)
@@ -341,22 +424,22 @@ static void long_data_pins_for_a_statement_that_is_prepared(void **state)
     (void)state;
     assert_int_equal(take(MYSQL_COM_STMT_SEND_LONG_DATA, "\1\0\0\0\0\0x", 7), COMMAND_ANSWERED);
     assert_int_equal(session.plan.pins, 0);
-    statements_add(&session.statements, 1);
+    open_statement("SELECT ?");
     assert_int_equal(take(MYSQL_COM_STMT_SEND_LONG_DATA, "\1\0\0\0\0\0x", 7), COMMAND_RUN);
     assert_int_equal(session.plan.pins, PIN_LONG_DATA);
     assert_int_equal(take(MYSQL_COM_STMT_SEND_LONG_DATA, "\2\0\0\0\0\0x", 7), COMMAND_ANSWERED);
     assert_silent(); /* as servers are */
-    statements_clear(&session.statements);
 }
 
-static void a_close_goes_to_the_server_for_what_is_prepared_only(void **state)
+static void a_close_is_silent_whatever_it_closes(void **state)
 {
     (void)state;
-    statements_add(&session.statements, 7);
-    assert_int_equal(take(MYSQL_COM_STMT_CLOSE, "\7\0\0\0", 4), COMMAND_RUN);
+    open_statement("SELECT ?");
     assert_int_equal(take(MYSQL_COM_STMT_CLOSE, "\6\0\0\0", 4), COMMAND_ANSWERED);
+    assert_int_equal(session.statements.count, 1);
+    assert_int_equal(take(MYSQL_COM_STMT_CLOSE, "\1\0\0\0", 4), COMMAND_ANSWERED);
+    assert_int_equal(session.statements.count, 0);
     assert_silent();
-    statements_clear(&session.statements);
 }
 
 static void the_request_end_mark_has_no_answer(void **state)
@@ -396,6 +479,7 @@ static void a_kill_of_an_id_of_ours_is_answered_here(void **state)
     memset(&other, 0, sizeof other);
     other.id = SESSION_ID_BIT | 2;
     other.proxy = &proxy;
+    other.account = session.account;
     list_append(&proxy.sessions, &other.node);
     char text[64];
     (void)snprintf(text, sizeof text, "KILL %u", SESSION_ID_BIT | 3u);
@@ -427,15 +511,17 @@ int main(void)
         COMMAND_TEST(texts_begin_the_pins_that_the_table_says),
         COMMAND_TEST(only_plain_reads_may_run_twice),
         COMMAND_TEST(what_asks_for_the_last_statement_needs_its_own_backend),
-        COMMAND_TEST(set_names_is_virtual),
-        COMMAND_TEST(a_session_in_a_mode_of_its_own_stays_pinned),
+        COMMAND_TEST(sets_of_what_is_virtual_pin_nothing),
+        COMMAND_TEST(what_happened_before_is_answered),
+        COMMAND_TEST(an_empty_transaction_costs_nothing),
         COMMAND_TEST(texts_in_a_charset_with_ascii_tails_are_believed_less),
         COMMAND_TEST(ping_and_reset_are_answered_without_a_backend),
         COMMAND_TEST(set_option_without_a_backend_is_virtual),
         COMMAND_TEST(init_db_changes_the_virtual_schema),
-        COMMAND_TEST(statements_without_a_backend_were_never_prepared),
+        COMMAND_TEST(what_was_never_prepared_is_unknown_in_the_servers_words),
+        COMMAND_TEST(a_known_text_is_prepared_here),
         COMMAND_TEST(long_data_pins_for_a_statement_that_is_prepared),
-        COMMAND_TEST(a_close_goes_to_the_server_for_what_is_prepared_only),
+        COMMAND_TEST(a_close_is_silent_whatever_it_closes),
         COMMAND_TEST(the_request_end_mark_has_no_answer),
         COMMAND_TEST(what_a_pool_cannot_serve_is_refused_by_name),
         COMMAND_TEST(a_kill_of_an_id_of_ours_is_answered_here),

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/outcome.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pool/account.h"
+#include "protocol/mysql_caps.h"
+#include "protocol/mysql_packet.h"
+#include "protocol/mysql_response.h"
+#include "proxy/prepare.h"
+
+static struct backend *backend_of(const struct session *s)
+{
+    return s->lessee.backend;
+}
+
+/* ---- trackers ---- */
+
+/* SET TRANSACTION waits for its transaction when there are characteristics outside of one; behind
+ * BEGIN the same tracker tells how the transaction that runs was begun. */
+static void note_characteristics(struct session *s, struct bytes text)
+{
+    s->once_pending = text.len > 0;
+}
+
+static bool is_charset(struct bytes name)
+{
+    return (name.len > 14 && memcmp(name.at, "character_set_", 14) == 0) ||
+           bytes_equal(name, bytes_text("collation_connection"));
+}
+
+void outcome_on_track(void *session, const struct mysql_track *track)
+{
+    enum { TABLES_LOCKED_AT = 7 };
+    struct session *s = session;
+    struct names *names = s->proxy->target->names;
+    if (!backend_of(s))
+        return;
+    switch ((enum mysql_track_type)track->type) {
+    case MYSQL_TRACK_SCHEMA:
+        session_state_set_schema(names, &backend_of(s)->session, track->value);
+        session_state_set_schema(names, &s->lessee.state, track->value);
+        return;
+    case MYSQL_TRACK_SYSTEM_VARIABLES:
+        if (is_charset(track->name))
+            s->plan.reread = true;
+        else if (!pool_note_variable(&s->lessee, track->name, track->value))
+            s->plan.explained = false;
+        return;
+    case MYSQL_TRACK_TRX_CHARACTERISTICS:
+        note_characteristics(s, track->value);
+        return;
+    case MYSQL_TRACK_TRX_STATE:
+        s->tables_locked =
+            track->value.len > TABLES_LOCKED_AT && track->value.at[TABLES_LOCKED_AT] == 'L';
+        return;
+    case MYSQL_TRACK_STATE_CHANGE:
+    case MYSQL_TRACK_GTIDS:
+        return;
+    }
+}
+
+/* ---- the statement ---- */
+
+/* A change of state that no rule foresaw. */
+static uint32_t unforeseen(const struct session *s, const struct mysql_reply *r)
+{
+    const uint32_t explained = PIN_USER_VARIABLE | PIN_TEMPORARY_TABLE | PIN_TEXT_PREPARE |
+                               PIN_ROLE | PIN_SESSION_VARIABLE;
+    const struct prepared_facts *f = &s->plan.facts;
+    const uint32_t both = PIN_ROUTINE | PIN_UNKNOWN_FUNCTION;
+    if (!r->state_changed || s->plan.explained)
+        return 0;
+    if (s->pins & explained && !(s->plan.pins & both))
+        return 0;
+    if ((f->kinds == 1u << SQL_USE) || s->plan.command == MYSQL_COM_INIT_DB ||
+        s->plan.command == MYSQL_COM_SET_OPTION)
+        return 0;
+    if (f->kind == SQL_DDL && (f->flags & SQL_F_DATABASE_DDL))
+        return 0; /* DROP DATABASE of the current one: the schema tracker has told */
+    if (f->kind == SQL_DDL && s->track)
+        return 0; /* DROP TABLE of a temporary one */
+    return PIN_SESSION_VARIABLE;
+}
+
+static void note_globals(struct session *s)
+{
+    struct target *t = s->proxy->target;
+    const struct prepared_facts *f = &s->plan.facts;
+    if (s->plan.command != MYSQL_COM_QUERY && s->plan.command != MYSQL_COM_STMT_EXECUTE)
+        return;
+    if (f->flags & SQL_F_DATABASE_DDL) {
+        account_schemas_forget_all(t);
+        pool_schemas_moved(t);
+    }
+    if (f->kinds & (1u << SQL_DDL | 1u << SQL_CALL | 1u << SQL_OTHER))
+        pool_tables_moved(t);
+    bool may_be_global = f->kind == SQL_SET && (f->flags & SQL_F_EXECUTABLE_COMMENT);
+    if ((f->flags & SQL_F_SET_GLOBAL) || may_be_global)
+        pool_retire_all(t); /* what a reset gives has moved, and no tracker says so */
+}
+
+static void note_last_id(struct session *s, const struct mysql_reply *r)
+{
+    const uint32_t unsure =
+        PIN_ROUTINE | PIN_UNKNOWN_FUNCTION | PIN_TEXT_PREPARE | PIN_SESSION_VARIABLE;
+    bool returned_rows =
+        s->plan.dml && r->had_rows; /* INSERT .. RETURNING ends by an OK without an id */
+    if (s->plan.command == MYSQL_COM_STMT_PREPARE)
+        return;
+    if (r->insert_id || returned_rows || (s->plan.facts.flags & SQL_F_SETS_LAST_INSERT_ID) ||
+        (s->plan.pins & unsure))
+        pool_last_id_in_backend(&s->lessee);
+}
+
+static bool leaves_found_rows(const struct session *s)
+{
+    const uint32_t leaving = 1u << SQL_SET | 1u << SQL_USE | 1u << SQL_BEGIN | 1u << SQL_COMMIT |
+                             1u << SQL_ROLLBACK | 1u << SQL_SAVEPOINT;
+    return s->plan.command == MYSQL_COM_PING || s->plan.command == MYSQL_COM_INIT_DB ||
+           s->plan.command == MYSQL_COM_STMT_RESET || (s->plan.facts.kinds & ~leaving) == 0;
+}
+
+/* What ROW_COUNT() and the like would say now; MySQL Reference Manual 14.15, and seen on both
+ * servers. */
+static void note_last_state(struct session *s, const struct mysql_reply *r)
+{
+    struct last_state *last = &s->last;
+    const struct prepared_facts *f = &s->plan.facts;
+    bool failed = r->error_code != 0;
+    if (s->plan.command == MYSQL_COM_STMT_PREPARE && failed) {
+        pool_claim(&s->lessee); /* its error is there to be shown */
+        last->row_count = -1;
+        last->clean = false;
+        last->warnings = 1;
+    }
+    if (s->plan.command == MYSQL_COM_STMT_PREPARE || s->plan.command == MYSQL_COM_SET_OPTION ||
+        s->plan.shape == MYSQL_REPLY_NONE)
+        return;
+    bool rows = r->had_rows && !(r->status & MYSQL_STATUS_MORE_RESULTS);
+    bool results = s->plan.command == MYSQL_COM_QUERY || s->plan.command == MYSQL_COM_STMT_EXECUTE;
+    last->row_count = failed || (rows && r->affected_rows == 0) ? -1 : (int64_t)r->affected_rows;
+    last->row_count_known =
+        results && !(f->kinds & (1u << SQL_CALL | 1u << SQL_OTHER)) && !(f->flags & SQL_F_MULTI);
+    if (!results) {
+        last->row_count = 0;
+        last->row_count_known = !failed;
+    }
+    last->clean = !failed && r->warnings == 0;
+    last->warnings = failed ? 1 : r->warnings;
+    free(s->replay);
+    s->replay = NULL;
+    if (!leaves_found_rows(s) || failed)
+        s->rows_held = (f->flags & SQL_F_CALC_FOUND_ROWS) != 0;
+    if (leaves_found_rows(s) || failed)
+        return;
+    last->found_rows = r->rows;
+    last->found_rows_known =
+        results && f->kinds == 1u << SQL_SELECT && r->had_rows &&
+        !(f->flags & (SQL_F_INTO | SQL_F_CALC_FOUND_ROWS | SQL_F_MULTI | SQL_F_UNKNOWN_FUNCTION));
+}
+
+static uint32_t track_pins(struct session *s, uint32_t pins, bool failed)
+{
+    const struct plan *p = &s->plan;
+    const uint32_t counted = PIN_TEMPORARY_TABLE | PIN_TABLE_LOCK | PIN_NAMED_LOCK | PIN_HANDLER |
+                             PIN_XA | PIN_TEXT_PREPARE;
+    if ((p->command != MYSQL_COM_QUERY && p->command != MYSQL_COM_STMT_EXECUTE) ||
+        !(pins & counted))
+        return pins;
+    struct pin_event e = {
+        .text = bytes_of(p->text ? p->text : "", p->text_bytes),
+        .flags = p->facts.flags,
+        .kinds = p->facts.kinds,
+        .mode = session_scan_mode(s),
+        /* A prepared statement acts in the schema of its PREPARE. */
+        .schema = names_text(s->proxy->target->names,
+                             p->prepared ? p->prepared->state.schema : s->lessee.state.schema),
+        .failed = failed,
+        .in_transaction = (backend_of(s)->status & MYSQL_STATUS_IN_TRANS) != 0,
+        .tables_locked = s->tables_locked,
+        .warned = backend_of(s)->reply.warnings != 0,
+        .by_execute = p->command == MYSQL_COM_STMT_EXECUTE,
+        .pins_before = p->pins_before,
+    };
+    struct pin_effect effect = pin_track_statement(&s->track, &e, pins);
+    s->ask_locks = effect.ask_locks;
+    return (pins | effect.begin) & ~effect.end;
+}
+
+static uint32_t transient_pins(struct session *s, uint32_t pins, const struct mysql_reply *r)
+{
+    const struct backend *b = backend_of(s);
+    bool failed = r->error_code != 0;
+    pins &= ~(uint32_t)(s->plan.needs_own ? 0 : PIN_LAST_STATEMENT) | s->plan.pins;
+    if (s->plan.shape == MYSQL_REPLY_QUERY && r->warnings && !failed)
+        pins |= PIN_LAST_STATEMENT;
+    /* An ERR says nothing of the transaction: what was known goes on, and MariaDB may keep trackers
+     * to itself. */
+    pins &= ~(uint32_t)PIN_TRANSACTION;
+    if ((b->status & MYSQL_STATUS_IN_TRANS) || s->once_pending ||
+        (failed && (s->plan.pins_before & PIN_TRANSACTION)))
+        pins |= PIN_TRANSACTION;
+    return pins;
+}
+
+/* sql_auto_is_null: WHERE id IS NULL finds the row that was inserted last. */
+static bool finds_last_id(const struct session *s)
+{
+    const struct settings *settings = s->lessee.state.settings;
+    name_id value = settings ? settings->value[VARIABLE_sql_auto_is_null] : 0;
+    return bytes_equal(names_text(s->proxy->target->names, value), bytes_text("ON"));
+}
+
+void outcome_take(struct session *s)
+{
+    struct backend *b = backend_of(s);
+    struct mysql_reply *r = &b->reply;
+    struct plan *p = &s->plan;
+    bool failed = r->error_code != 0;
+    uint32_t pins = p->pins_before | (p->pins & ~(uint32_t)PIN_TRANSACTION);
+
+    if (p->shape != MYSQL_REPLY_NONE) {
+        /* An ERR has no status: what an OK before it in the same reply said still holds. */
+        b->status = r->status & (uint16_t)~MYSQL_STATUS_MORE_RESULTS;
+        if (!(b->status & MYSQL_STATUS_IN_TRANS) && p->pins_before & PIN_TRANSACTION && !failed)
+            s->once_pending = s->once_pending && p->facts.kinds == 1u << SQL_SET;
+        pins |= unforeseen(s, r);
+        note_last_id(s, r);
+        note_last_state(s, r);
+    }
+    if (!failed && p->command == MYSQL_COM_SET_OPTION)
+        s->lessee.state.multi_statements = b->session.multi_statements = p->statement_id == 0;
+    pins = prepare_outcome(s, pins, failed);
+    pins = track_pins(s, pins, failed);
+    pins = transient_pins(s, pins, r);
+    if (finds_last_id(s)) /* only of the statement just before: no restoring does that */
+        pins |= PIN_SESSION_VARIABLE;
+    /* A statement that failed before it ran (syntax, access, unknown names: class 42) left nothing,
+     * unless a trigger did. */
+    bool ran = p->command == MYSQL_COM_QUERY || p->command == MYSQL_COM_STMT_EXECUTE;
+    if (failed && ran && (p->dml || memcmp(r->error_sqlstate, "42", 2) != 0)) {
+        b->suspect = true;
+        p->reread = true;
+    } else if (failed) {
+        p->reread = false;
+    }
+    p->warned = r->warnings != 0;
+    bool may_warn = !s->proxy->target->mariadb && p->facts.kinds == 1u << SQL_SET;
+    if (failed || (p->warned && !may_warn) || p->pins || (b->status & MYSQL_STATUS_IN_TRANS))
+        p->learns = false;
+    if (!failed)
+        note_globals(s);
+    session_set_pins(s, pins);
+    mysql_reply_fini(r);
+}
+
+/* ---- what has to be asked ---- */
+
+bool outcome_ask(struct session *s)
+{
+    char question[1024];
+    if (!backend_of(s) || backend_of(s)->doomed)
+        return false;
+    s->plan.reread = s->plan.reread || s->reread_due;
+    /* Reading it would be the last statement: what this one left can be asked for first. */
+    s->reread_due = s->plan.reread && !s->last.clean;
+    if (s->reread_due) {
+        s->plan.reread = false;
+        session_set_pins(s, s->pins | PIN_LAST_STATEMENT);
+    }
+    if (s->plan.reread) {
+        s->plan.reread = false;
+        pool_reread(&s->lessee);
+        return true;
+    }
+    if (s->ask_locks) {
+        s->ask_locks = false;
+        if (!pin_track_lock_question(s->track, question, sizeof question))
+            return false;
+        pool_ask(&s->lessee, question);
+        s->asking_locks = true;
+        return true;
+    }
+    return false;
+}
+
+void outcome_answered(struct session *s)
+{
+    if (!s->asking_locks)
+        return;
+    s->asking_locks = false;
+    if (s->lessee.answer != 0)
+        return;
+    pin_track_locks_gone(&s->track);
+    session_set_pins(s, s->pins & ~(uint32_t)PIN_NAMED_LOCK);
+}
+
+void outcome_finish(struct session *s)
+{
+    struct plan *p = &s->plan;
+    if (p->learns && p->text && !s->reread_due)
+        effects_add(s->lessee.pool->effects, &p->before, bytes_of(p->text, p->text_bytes),
+                    p->command == MYSQL_COM_STMT_EXECUTE, &s->lessee.state, p->warned,
+                    iobuf_bytes(&s->captured));
+    iobuf_fini(&s->captured);
+}
+
+/* ---- held replies ---- */
+
+/* The packet behind `at`, header included; empty at the end. */
+static struct bytes packet_at(struct bytes reply, size_t at)
+{
+    if (reply.len - at < MYSQL_HEADER_BYTES)
+        return bytes_of(NULL, 0);
+    size_t whole = MYSQL_HEADER_BYTES + mysql_header_length(reply.at + at);
+    return bytes_of(reply.at + at, whole <= reply.len - at ? whole : 0);
+}
+
+/* The one value of the one row becomes plan.value: a result of one column, as the client's own text
+ * gave it, so that its metadata is the server's. */
+static bool substitute(struct session *s, struct bytes reply)
+{
+    struct plan *p = &s->plan;
+    size_t at = 0;
+    for (int i = 0; i < 3; i++) { /* count, definition, EOF */
+        struct bytes packet = packet_at(reply, at);
+        if (!packet.len)
+            return false;
+        at += packet.len;
+    }
+    struct bytes old = packet_at(reply, at);
+    if (old.len <= MYSQL_HEADER_BYTES || old.at[MYSQL_HEADER_BYTES] >= 0xFE)
+        return false;
+    uint8_t row[64];
+    struct wire_writer w = wire_writer(row, sizeof row);
+    size_t begin = mysql_packet_begin(&w);
+    if (p->command == MYSQL_COM_STMT_EXECUTE) {
+        wire_put_u8(&w, 0);
+        wire_put_u8(&w, 0);
+        wire_put_u64(&w, (uint64_t)p->value);
+        if (old.len != MYSQL_HEADER_BYTES + 10)
+            return false;
+    } else {
+        char text[24];
+        int n = snprintf(text, sizeof text, "%lld", (long long)p->value);
+        wire_put_u8(&w, (uint8_t)n);
+        wire_put(&w, bytes_of(text, (size_t)n));
+    }
+    size_t len = mysql_packet_end(&w, begin, old.at[3]);
+    session_send(s, reply.at, at);
+    session_send(s, row, len);
+    session_send(s, old.at + old.len, reply.len - at - old.len);
+    return true;
+}
+
+void outcome_deliver(struct session *s)
+{
+    struct bytes reply = iobuf_bytes(&s->captured);
+    bool failed = backend_of(s)->reply.error_code != 0;
+    s->reply_begun = true;
+    if (s->plan.command == MYSQL_COM_STMT_PREPARE && !failed) {
+        prepare_deliver(s, reply);
+    } else if (failed || !s->plan.substitutes || !substitute(s, reply)) {
+        if (reply.len)
+            session_send(s, reply.at, reply.len);
+    }
+    if (!s->plan.learns)
+        iobuf_fini(&s->captured);
+}
