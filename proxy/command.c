@@ -108,7 +108,7 @@ static enum command_verdict answer_locally(struct session *s)
 /* CONNECTION_ID() is ours: it is written into the text as a number. False: the text cannot be read
  * so closely, or is about the server's own threads; then it is the server's id, and stays the same.
  */
-static bool write_connection_id(struct session *s, struct bytes text)
+bool command_write_connection_id(struct session *s, uint8_t command, struct bytes text)
 {
     struct sql_places places;
     struct plan *p = &s->plan;
@@ -125,7 +125,7 @@ static bool write_connection_id(struct session *s, struct bytes text)
     struct wire_writer w = wire_writer(packet, room);
     size_t begin = mysql_packet_begin(&w);
     size_t done = 0;
-    wire_put_u8(&w, MYSQL_COM_QUERY);
+    wire_put_u8(&w, command);
     for (size_t i = 0; i < places.count; i++) {
         struct bytes call = bytes_of(text.at + places.item[i].at, places.item[i].len);
         char number[16];
@@ -161,7 +161,8 @@ static enum command_verdict take_query(struct session *s, struct bytes payload)
     query_plan(s, facts, text);
     if (query_answer(s, text, false))
         return COMMAND_ANSWERED;
-    if ((scan.flags & SQL_F_CONNECTION_ID) && !write_connection_id(s, text))
+    if ((scan.flags & SQL_F_CONNECTION_ID) &&
+        !command_write_connection_id(s, MYSQL_COM_QUERY, text))
         s->plan.pins |= PIN_SESSION_VARIABLE;
     query_keep_text(s, text);
     if (s->plan.learns)
@@ -225,11 +226,18 @@ static enum command_verdict reset_connection(struct session *s)
     return answer_locally(s);
 }
 
+/* In the servers' words. */
+static enum command_verdict unknown_command(struct session *s)
+{
+    session_send_err(s, 1, 1047, "08S01", bytes_text("Unknown command"));
+    return COMMAND_ANSWERED;
+}
+
 static enum command_verdict set_option(struct session *s, struct bytes payload)
 {
     uint8_t packet[16];
     if (payload.len < 3 || payload.at[1] > 1 || payload.at[2] != 0)
-        return refuse(s, MYSQL_ERROR_UNKNOWN_COMMAND, "unknown option");
+        return unknown_command(s);
     if (backend_of(s)) {
         s->plan.statement_id = payload.at[1];
         return COMMAND_RUN;
@@ -237,7 +245,9 @@ static enum command_verdict set_option(struct session *s, struct bytes payload)
     s->lessee.state.multi_statements = payload.at[1] == 0;
     pool_forget_last_state(&s->lessee);
     s->proxy->stats.local_answers[MYSQL_COM_SET_OPTION]++;
-    session_send(s, packet, mysql_eof_packet(packet, sizeof packet, 1, session_status(s), 0));
+    session_send(s, packet,
+                 mysql_eof_packet(packet, sizeof packet, 1, session_status(s),
+                                  s->proxy->target->mariadb ? 0 : s->last.warnings));
     return COMMAND_ANSWERED;
 }
 
@@ -262,8 +272,12 @@ static enum command_verdict process_kill(struct session *s, struct bytes payload
 
 static enum command_verdict change_user(struct session *s, struct bytes payload)
 {
+    bool multi_statements = s->lessee.state.multi_statements;
     let_go(s);
     session_logout(s);
+    /* COM_SET_OPTION holds over it. */
+    s->caps = multi_statements ? s->caps | MYSQL_CAP_MULTI_STATEMENTS
+                               : s->caps & ~(uint32_t)MYSQL_CAP_MULTI_STATEMENTS;
     s->deadline_ms =
         loop_now_ms(s->proxy->loop) + (uint64_t)s->proxy->options->mysql.login_timeout_ms;
     switch (auth_begin_change(s, payload)) {

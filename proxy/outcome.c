@@ -138,17 +138,15 @@ static void note_last_state(struct session *s, const struct mysql_reply *r)
     if (s->plan.command == MYSQL_COM_STMT_PREPARE || s->plan.command == MYSQL_COM_SET_OPTION ||
         s->plan.shape == MYSQL_REPLY_NONE)
         return;
-    bool rows = r->had_rows && !(r->status & MYSQL_STATUS_MORE_RESULTS);
+    bool rows = r->had_rows && !(f->kinds & 1u << SQL_CALL); /* a CALL ends by an OK */
     bool results = s->plan.command == MYSQL_COM_QUERY || s->plan.command == MYSQL_COM_STMT_EXECUTE;
     last->row_count = failed || (rows && r->affected_rows == 0) ? -1 : (int64_t)r->affected_rows;
-    last->row_count_known =
-        results && !(f->kinds & (1u << SQL_CALL | 1u << SQL_OTHER)) && !(f->flags & SQL_F_MULTI);
+    last->row_count_known = results && !(f->kinds & 1u << SQL_OTHER) && !(f->flags & SQL_F_MULTI);
     if (!results) {
         last->row_count = 0;
         last->row_count_known = !failed;
     }
-    last->clean = !failed && r->warnings == 0;
-    last->warnings = failed ? 1 : r->warnings;
+    last->gone = false;
     free(s->replay);
     s->replay = NULL;
     if (!leaves_found_rows(s) || failed)
@@ -159,6 +157,28 @@ static void note_last_state(struct session *s, const struct mysql_reply *r)
     last->found_rows_known =
         results && f->kinds == 1u << SQL_SELECT && r->had_rows &&
         !(f->flags & (SQL_F_INTO | SQL_F_CALC_FOUND_ROWS | SQL_F_MULTI | SQL_F_UNKNOWN_FUNCTION));
+}
+
+/* What leaves the warnings of the statement before as they are: asking for them; on MariaDB also
+ * what uses no table [seen]. */
+static bool leaves_diagnostics(const struct session *s)
+{
+    const uint32_t leaving = 1u << SQL_SET | 1u << SQL_USE | 1u << SQL_BEGIN | 1u << SQL_COMMIT |
+                             1u << SQL_ROLLBACK | 1u << SQL_SAVEPOINT | 1u << SQL_DO;
+    if (s->plan.needs_own)
+        return true;
+    return s->proxy->target->mariadb && (s->plan.facts.kinds & ~leaving) == 0;
+}
+
+static void note_diagnostics(struct session *s, const struct mysql_reply *r)
+{
+    struct last_state *last = &s->last;
+    bool failed = r->error_code != 0;
+    bool maybe = s->proxy->target->mariadb && s->plan.facts.kinds == 1u << SQL_SELECT;
+    if (!failed && !r->warnings && (leaves_diagnostics(s) || (maybe && !last->clean)))
+        return;
+    last->clean = !failed && r->warnings == 0;
+    last->warnings = failed ? 1 : r->warnings;
 }
 
 static uint32_t track_pins(struct session *s, uint32_t pins, bool failed)
@@ -193,7 +213,7 @@ static uint32_t transient_pins(struct session *s, uint32_t pins, const struct my
 {
     const struct backend *b = backend_of(s);
     bool failed = r->error_code != 0;
-    pins &= ~(uint32_t)(s->plan.needs_own ? 0 : PIN_LAST_STATEMENT) | s->plan.pins;
+    pins &= ~(uint32_t)(leaves_diagnostics(s) ? 0 : PIN_LAST_STATEMENT) | s->plan.pins;
     if (s->plan.shape == MYSQL_REPLY_QUERY && r->warnings && !failed)
         pins |= PIN_LAST_STATEMENT;
     /* An ERR says nothing of the transaction: what was known goes on, and MariaDB may keep trackers
@@ -229,6 +249,8 @@ void outcome_take(struct session *s)
         pins |= unforeseen(s, r);
         note_last_id(s, r);
         note_last_state(s, r);
+        if (p->command != MYSQL_COM_STMT_PREPARE)
+            note_diagnostics(s, r);
     }
     if (!failed && p->command == MYSQL_COM_SET_OPTION)
         s->lessee.state.multi_statements = b->session.multi_statements = p->statement_id == 0;
@@ -265,13 +287,15 @@ bool outcome_ask(struct session *s)
         return false;
     s->plan.reread = s->plan.reread || s->reread_due;
     /* Reading it would be the last statement: what this one left can be asked for first. */
-    s->reread_due = s->plan.reread && !s->last.clean;
+    s->reread_due = s->plan.reread && !s->last.clean && !s->plan.learns;
     if (s->reread_due) {
         s->plan.reread = false;
         session_set_pins(s, s->pins | PIN_LAST_STATEMENT);
     }
     if (s->plan.reread) {
         s->plan.reread = false;
+        s->last.gone = true;
+        pool_forget_last_state(&s->lessee);
         pool_reread(&s->lessee);
         return true;
     }
@@ -279,6 +303,8 @@ bool outcome_ask(struct session *s)
         s->ask_locks = false;
         if (!pin_track_lock_question(s->track, question, sizeof question))
             return false;
+        s->last.gone = true;
+        pool_forget_last_state(&s->lessee);
         pool_ask(&s->lessee, question);
         s->asking_locks = true;
         return true;
@@ -300,7 +326,13 @@ void outcome_answered(struct session *s)
 void outcome_finish(struct session *s)
 {
     struct plan *p = &s->plan;
-    if (p->learns && p->text && !s->reread_due)
+    if (p->learns && p->text && p->warned) { /* it can be run again for its warnings */
+        free(s->replay);
+        s->replay = xstrndup(bytes_of(p->text, p->text_bytes));
+        pool_forget_last_state(&s->lessee);
+        session_set_pins(s, s->pins & ~(uint32_t)PIN_LAST_STATEMENT);
+    }
+    if (p->learns && p->text)
         effects_add(s->lessee.pool->effects, &p->before, bytes_of(p->text, p->text_bytes),
                     p->command == MYSQL_COM_STMT_EXECUTE, &s->lessee.state, p->warned,
                     iobuf_bytes(&s->captured));
@@ -339,8 +371,11 @@ static bool substitute(struct session *s, struct bytes reply)
     if (p->command == MYSQL_COM_STMT_EXECUTE) {
         wire_put_u8(&w, 0);
         wire_put_u8(&w, 0);
-        wire_put_u64(&w, (uint64_t)p->value);
-        if (old.len != MYSQL_HEADER_BYTES + 10)
+        if (old.len == MYSQL_HEADER_BYTES + 6)
+            wire_put_u32(&w, (uint32_t)p->value);
+        else if (old.len == MYSQL_HEADER_BYTES + 10)
+            wire_put_u64(&w, (uint64_t)p->value);
+        else
             return false;
     } else {
         char text[24];

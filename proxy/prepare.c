@@ -197,6 +197,8 @@ static bool answer_prepare(struct session *s, struct bytes text, const struct pr
     bool mariadb = s->proxy->target->mariadb;
     if (sees_more(s->pins) || !pool_state_is_known(&s->lessee) || only_reads(s))
         return false;
+    if ((facts->flags & SQL_F_USER_VARIABLE) || (s->pins & PIN_TABLE_LOCK))
+        return false; /* what a variable holds shows in the columns; a lock forbids other tables */
     if (s->reread_due || (!mariadb && (s->pins & PIN_LAST_STATEMENT)))
         return false; /* a PREPARE clears the warnings there */
     struct session_state key = key_of(s, facts);
@@ -248,8 +250,17 @@ enum command_verdict prepare_take(struct session *s, struct bytes payload)
     p->follows = true;
     p->capture = CAPTURE_HOLD;
     p->own = sees_more(s->pins);
-    p->text = xstrndup(text);
-    p->text_bytes = text.len;
+    struct bytes written = text;
+    if ((p->facts.flags & SQL_F_CONNECTION_ID) && !s->spool) {
+        struct sql_ask ask;
+        bool asks =
+            sql_ask_read(text, session_scan_mode(s), &ask) && ask.what == SQL_ASKED_CONNECTION_ID;
+        if (!asks && command_write_connection_id(s, MYSQL_COM_STMT_PREPARE, text))
+            written = bytes_of(p->packet + MYSQL_HEADER_BYTES + 1,
+                               p->packet_bytes - MYSQL_HEADER_BYTES - 1);
+    }
+    p->text = xstrndup(written);
+    p->text_bytes = written.len;
     free(spooled);
     return COMMAND_RUN;
 }
@@ -259,9 +270,10 @@ void prepare_deliver(struct session *s, struct bytes reply)
     struct backend *b = backend_of(s);
     const struct mysql_reply *r = &b->reply;
     struct plan *plan = &s->plan;
+    const uint32_t unshared = SQL_F_USER_VARIABLE | SQL_F_CONNECTION_ID;
     struct session_state key = key_of(s, &plan->facts);
     struct prepared *p = prepared_add(cache_of(s), &key, bytes_of(plan->text, plan->text_bytes),
-                                      &plan->facts, !plan->own);
+                                      &plan->facts, !plan->own && !(plan->facts.flags & unshared));
     prepared_set_reply(cache_of(s), p, reply, r->parameters, r->prepared_columns);
     struct statement *st = open_statement(s, p);
     if (!st) {
@@ -328,6 +340,11 @@ static enum command_verdict execute(struct session *s, struct statement *st, str
     query_keep_text(s, text);
     if (p->learns)
         p->capture = CAPTURE_COPY;
+    if (p->asks && p->ask.what == SQL_ASKED_CONNECTION_ID) {
+        p->substitutes = true;
+        p->value = s->id;
+        p->capture = CAPTURE_HOLD;
+    }
     plan_statement(s, st);
     return COMMAND_RUN;
 }

@@ -198,7 +198,7 @@ void query_plan(struct session *s, struct prepared_facts facts, struct bytes tex
         p->reread = true;
     if (facts.kinds & (1u << SQL_CALL | 1u << SQL_PREPARE | 1u << SQL_OTHER))
         p->reread = true;
-    if (p->needs_own && text.len)
+    if ((p->needs_own || (facts.flags & SQL_F_CONNECTION_ID)) && text.len)
         p->asks = sql_ask_read(text, session_scan_mode(s), &p->ask);
 }
 

@@ -227,7 +227,10 @@ void session_forget_last(struct session *s)
     s->ran_before = false;
     free(s->replay);
     s->replay = NULL;
-    s->last = (struct last_state){.row_count_known = true, .found_rows_known = true, .clean = true};
+    s->last.row_count = 0;
+    s->last.row_count_known = true;
+    s->last.clean = true;
+    s->last.warnings = 0; /* FOUND_ROWS() outlives even a reset, on both servers */
 }
 
 /* ---- steps: login ---- */
@@ -452,6 +455,10 @@ static enum session_state_id lend_own(struct session *s)
     struct lessee *l = &s->lessee;
     bool none = s->plan.asks && s->last.clean &&
                 (s->plan.ask.what == SQL_ASKED_WARNINGS || s->plan.ask.what == SQL_ASKED_ERRORS);
+    if (!s->ran_before && is_known(s)) {
+        s->lent = session_lend(s);
+        return SESSION_QUEUED;
+    }
     if (!s->ran_before) { /* nothing was left: a fresh session says the right thing */
         l->wants_fresh = true;
         s->lent = session_lend(s);
@@ -477,8 +484,17 @@ static enum session_state_id lend_own(struct session *s)
         return SESSION_QUEUED;
     }
     if (none || is_known(s)) {
-        l->wants_fresh = none;
-        s->lent = session_lend(s);
+        bool mariadb = s->proxy->target->mariadb;
+        l->wants_fresh = none && mariadb;
+        s->lent = false;
+        if (none && !mariadb) { /* what restores its state may warn */
+            l->wants_last_id = false;
+            l->begin = s->begun ? "START TRANSACTION" : NULL;
+            l->replay = "DO 0";
+            s->lent = pool_lend(l);
+        } else {
+            s->lent = session_lend(s);
+        }
         return SESSION_QUEUED;
     }
     return refuse_own(s);
@@ -497,6 +513,8 @@ static enum session_state_id begin_run(struct session *s)
     s->lessee.wants_fresh = false;
     if (backend_of(s)) { /* pinned */
         s->lessee.prepared = s->plan.prepared && !owns_statement(s) ? s->plan.prepared : NULL;
+        if (s->plan.needs_own && s->last.gone && !is_known(s))
+            return refuse_own(s);
         s->lessee.use = s->plan.use;
         s->lessee.may_follow = s->lessee.id_may_follow = false;
         s->lessee.begin = s->lessee.replay = NULL;
@@ -1089,6 +1107,7 @@ void session_accept(struct proxy *p, uv_stream_t *listener, bool is_unix, bool t
     iobuf_init(&s->in, 4 * SESSION_WHOLE_MAX_BYTES);
     iobuf_init(&s->captured, SESSION_CAPTURE_MAX_BYTES);
     session_forget_last(s);
+    s->last.found_rows_known = true;
     if (conn_init(&s->conn, p->loop, is_unix, &session_conn_owner) != 0)
         abort();
     list_append(&p->sessions, &s->node);

@@ -111,6 +111,7 @@ struct last_state {
     uint64_t found_rows; /* FOUND_ROWS() */
     bool row_count_known, found_rows_known;
     bool clean;        /* no warnings, no errors */
+    bool gone;         /* a question of ours has run on the backend since */
     uint16_t warnings; /* how many, errors included */
 };
 

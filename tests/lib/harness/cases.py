@@ -92,6 +92,10 @@ class Test:
                 self._default = Front(s.port, s.sock, s)
         return self._default
 
+    def use(self, s):
+        """This Sluice is the case's front from now on."""
+        self._default = Front(s.port, s.sock, s)
+
     def client(self, unix=False, front=None, **kw):
         f = front or self.front()
         c = wire.Client(f.sock if unix else f.address, **kw)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A TCP relay in front of a server: stalls, cuts, refuses, delays, and counts round trips."""
+"""A TCP relay in front of a server: stalls, cuts, refuses, delays, counts round trips and tells what was asked in them."""
 import os
 import selectors
 import socket
@@ -14,11 +14,64 @@ def reset_close(s):
     s.close()
 
 
+COMMANDS = {1: "QUIT", 2: "INIT_DB", 3: "QUERY", 4: "FIELD_LIST", 9: "STATISTICS", 12: "PROCESS_KILL", 14: "PING",
+            17: "CHANGE_USER", 22: "PREPARE", 23: "EXECUTE", 24: "LONG_DATA", 25: "CLOSE", 26: "STMT_RESET",
+            27: "SET_OPTION", 28: "FETCH", 31: "RESET_CONNECTION"}
+WITH_TEXT = (2, 3, 22)
+SHOWN_BYTES = 200
+SSL_REQUEST_BYTES = 32
+
+
+class Asked:
+    """Reads the commands out of what a client sends: each begins with sequence id 0. Blind once TLS has begun."""
+
+    def __init__(self):
+        self.head = bytearray()
+        self.left = None  # bytes to come of the packet whose head has been read
+        self.first = True
+        self.blind = False
+
+    def read(self, data):
+        """The commands that begin to be whole with these bytes: texts."""
+        out = []
+        at = 0
+        while at < len(data) and not self.blind:
+            if self.left:
+                step = min(self.left, len(data) - at)
+                if len(self.head) < 4 + SHOWN_BYTES:
+                    self.head += data[at:at + min(step, 4 + SHOWN_BYTES - len(self.head))]
+                self.left -= step
+                at += step
+            else:
+                step = min(4 - len(self.head), len(data) - at)
+                self.head += data[at:at + step]
+                at += step
+                if len(self.head) == 4:
+                    self.left = int.from_bytes(self.head[:3], "little")
+            if self.left == 0:
+                self._whole(out)
+        return out
+
+    def _whole(self, out):
+        length = int.from_bytes(self.head[:3], "little")
+        body = bytes(self.head[4:])
+        if self.head[3] == 0 and body:
+            name = COMMANDS.get(body[0], f"command {body[0]}")
+            text = body[1:].decode("utf-8", "replace") if body[0] in WITH_TEXT else ""
+            out.append(f"{name} {text}".strip())
+        elif self.first:
+            out.append("login")
+            self.blind = length == SSL_REQUEST_BYTES
+        self.head, self.left, self.first = bytearray(), None, False
+
+
 class Link:
     def __init__(self, client, server):
         self.client, self.server = client, server
         self.turns = 0
         self.last = None
+        self.asked = Asked()
+        self.trip = None
         self.to_server = self.to_client = 0
 
 
@@ -26,6 +79,7 @@ class Relay:
     """Listens on a free port of 127.0.0.1; each connection goes to `target` ((host, port) or a path).
 
     turns()   how often the direction changed from client to server, over all links: round trips begun
+    trips     what was asked in each of them: a list of texts, as "QUERY SELECT 1"
     stall()   bytes stay where they are      flow()  they move again     delay_s  waits before each piece to the client
     cut()     closes all links (reset=True: with RST)
     refuse()  closes the listener, so connects are refused   accept_again() opens the same port"""
@@ -33,6 +87,7 @@ class Relay:
     def __init__(self, target):
         self.target = target
         self.delay_s = 0.0
+        self.trips = []
         self._links = []
         self._lock = threading.Lock()
         self._flowing = threading.Event()
@@ -109,6 +164,9 @@ class Relay:
         if source is link.client:
             if link.last != "client":
                 link.turns += 1
+                link.trip = []
+                self.trips.append(link.trip)
+            link.trip += link.asked.read(data)
             link.last = "client"
             link.to_server += len(data)
             link.server.sendall(data)

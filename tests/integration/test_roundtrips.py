@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Round trips to the server per request, counted by a relay between Sluice and it: a new connection each, the pool warm
+and the application seen once."""
+from harness.cases import case
+
+# Where BEGIN's OK is awaited before a write, one more than statement and COMMIT.
+REQUESTS = {"emulated": 1, "native": 1, "insert": 1, "laravel10": 1, "laravel11": 1, "wordpress": 2, "doctrine": 3,
+            "read_then_write": 3, "nothing": 0, "persistent": 0}
+
+
+def counted(t, relay, request):
+    before = relay.turns()
+    t.php("application.php", REQUEST=request)
+    # What is read back behind a reply comes after the client has gone: it would be counted next time.
+    t.until("the pool to be idle", lambda: not t.front().sluice.status()["mysql"]["pools"][0]["lent"])
+    return relay.turns() - before
+
+
+@case(needs="sluice", each=sorted(REQUESTS))
+def a_request_costs_no_more_round_trips_than(t, request):
+    relay = t.relay()
+    s = t.sluice(backend=relay.url(query="pool_max=2&tls=off"))
+    t.use(s)
+    counted(t, relay, request)
+    counted(t, relay, request)
+    seen = [counted(t, relay, request) for _ in range(5)]
+    # The first ones may still meet a connection that is being opened.
+    assert sorted(seen)[2] <= REQUESTS[request], seen
+
+
+@case(needs="sluice")
+def after_a_reset_or_change_of_user_nothing_is_asked(t):
+    relay = t.relay()
+    t.use(t.sluice(backend=relay.url(query="pool_max=2&tls=off")))
+    c = t.client(db="app")
+    for _ in range(2):
+        c.query("SET time_zone = '+01:00'")
+        assert c.value("SELECT @@time_zone") == "+01:00"
+        c.reset()
+        c.value("SELECT n FROM counters WHERE id = 1")
+    before = relay.turns()
+    c.reset()
+    c.change_user("app", "apppass", "app")
+    assert relay.turns() == before
+    c.value("SELECT n FROM counters WHERE id = 1")
+    # MySQL goes back to its own character set, which has to be restored on a connection of the pool.
+    assert relay.turns() <= before + 2
