@@ -102,7 +102,7 @@ tsan: ## unit tests and a short integration run under ThreadSanitizer (the threa
 	$(Q)SLUICE=$(CURDIR)/$(B)/tsan/sluice tests/integration/run.py -k login $(TESTARGS)
 
 T       ?= 60
-FUZZERS := packet handshake reply sql config http
+FUZZERS := packet handshake reply sql sql_simple sql_digest config http
 .PHONY: fuzz
 fuzz: ## run each fuzz target for T seconds
 	$(Q)B=$(B) T=$(T) tests/fuzz/run.sh $(FUZZERS)

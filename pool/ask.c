@@ -87,6 +87,23 @@ void ask_send(struct ask_batch *batch)
             true; /* its end of file follows, and is handled where no caller has it in hand */
 }
 
+void ask_prepare(struct ask_batch *batch, struct bytes text)
+{
+    uint8_t head[MYSQL_HEADER_BYTES + 1];
+    if (text.len < sizeof batch->data / 4) {
+        ask_command(batch, ASK_PREPARE, MYSQL_COM_STMT_PREPARE, text);
+        return;
+    }
+    ask_send(batch);
+    batch->w = wire_writer(batch->data, sizeof batch->data);
+    mysql_header_write(head, (uint32_t)text.len + 1, 0);
+    head[MYSQL_HEADER_BYTES] = MYSQL_COM_STMT_PREPARE;
+    struct bytes slices[2] = {bytes_of(head, sizeof head), text};
+    note_question(batch, ASK_PREPARE);
+    if (conn_write(&batch->backend->conn, slices, 2) != 0)
+        batch->backend->doomed = true;
+}
+
 void ask_close_statement(struct ask_batch *batch, uint32_t id)
 {
     size_t begin = mysql_packet_begin(&batch->w);

@@ -82,6 +82,9 @@ void ask_query(struct ask_batch *batch, enum ask kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A command with a payload behind its byte. */
 void ask_command(struct ask_batch *batch, enum ask kind, uint8_t command, struct bytes payload);
+/* COM_STMT_PREPARE of a text of any length below 16 MiB; what is in the batch goes out before it.
+ */
+void ask_prepare(struct ask_batch *batch, struct bytes text);
 /* COM_STMT_CLOSE of a statement of ours: has no answer. */
 void ask_close_statement(struct ask_batch *batch, uint32_t id);
 /* Writes it. When all is answered, or one failed, pool_on_answered is called; at once if the batch

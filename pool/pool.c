@@ -351,12 +351,19 @@ static void ask_names(struct ask_batch *batch, struct target *t, name_id unit)
     ask_query(batch, ASK_NAMES, "%.*s", (int)len, text);
 }
 
+/* What an error may have left there, only the client that it was told to may meet. One that holds
+ * the backend is that client. */
+static bool is_suspect_to(const struct backend *b, const struct lessee *l)
+{
+    return b->suspect && b->last_owner != l && !l->keeps;
+}
+
 /* What the owner before needs to know of the backend, and what it must not hand on. */
 static void ask_for_owner(struct ask_batch *batch, struct backend *b, const struct lessee *l)
 {
     if (b->id_owner && b->id_owner != l)
         ask_query(batch, ASK_LAST_ID, "SELECT LAST_INSERT_ID() LIMIT 1");
-    if (l->wants_fresh || (b->suspect && b->last_owner != l)) {
+    if (l->wants_fresh || is_suspect_to(b, l)) {
         b->pool->target->stats.resets_suspect++;
         names_unref(b->pool->target->names, b->baseline_charset);
         b->baseline_charset = names_ref(b->pool->target->names, b->session.charset);
@@ -440,12 +447,6 @@ static struct session_state preparing_state(const struct backend *b, const struc
     return state;
 }
 
-static void ask_prepare(struct ask_batch *batch, struct backend *b)
-{
-    const struct prepared *p = b->lessee->prepared;
-    ask_command(batch, ASK_PREPARE, MYSQL_COM_STMT_PREPARE, bytes_of(p->text, p->text_bytes));
-}
-
 static void ask_last_id(struct ask_batch *batch, struct backend *b)
 {
     const struct lessee *l = b->lessee;
@@ -483,7 +484,8 @@ static enum restore ask_restore(struct backend *b)
 
     ask_for_owner(&batch, b, l);
     size_t owners = wire_written(&batch.w);
-    bool resets = l->wants_fresh || (b->suspect && b->last_owner != l);
+    bool sent = false;
+    bool resets = l->wants_fresh || is_suspect_to(b, l);
     l->wants_fresh = false;
     bool known = pool_state_is_known(l);
     struct prepared_use as_fresh = l->use;
@@ -498,11 +500,12 @@ static enum restore ask_restore(struct backend *b)
         struct session_state state = preparing_state(b, l);
         ask_difference(&batch, b, &state);
         session_state_fini(names, &state);
-        ask_prepare(&batch, b);
+        ask_prepare(&batch, bytes_of(l->prepared->text, l->prepared->text_bytes));
+        sent = true;
     } else {
         ask_difference(&batch, b, &l->state);
     }
-    bool waits = resets || wire_written(&batch.w) > owners;
+    bool waits = resets || sent || wire_written(&batch.w) > owners;
     bool begins = false;
     if (!resets && !prepares && collation == TARGET_COLLATIONS_MAX) {
         ask_last_id(&batch, b);
@@ -518,7 +521,7 @@ static enum restore ask_restore(struct backend *b)
             b->status |= MYSQL_STATUS_IN_TRANS;
         }
     }
-    if (wire_written(&batch.w) == 0)
+    if (wire_written(&batch.w) == 0 && !sent)
         return RESTORE_NOTHING;
     b->deadline_ms = now_of(b->pool) + (uint64_t)options_of(b->pool)->backend_timeout_ms;
     b->followed = !waits && (l->may_follow || (l->id_may_follow && !begins));

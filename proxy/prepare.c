@@ -14,8 +14,8 @@
 #include "proxy/spool.h"
 
 enum {
-    STATEMENT_LAST = 0xFFFFFFFF, /* MariaDB: the one prepared last */
-    TEXT_MAX_BYTES = 64 * 1024 * 1024,
+    STATEMENT_LAST = 0xFFFFFFFF,                  /* MariaDB: the one prepared last */
+    TEXT_MAX_BYTES = MYSQL_PAYLOAD_MAX_BYTES - 1, /* one packet */
     ER_MALFORMED_PACKET = 1835,
     ER_WRONG_ARGUMENTS = 1210,
     ER_UNKNOWN_STMT_HANDLER = 1243,
@@ -235,7 +235,7 @@ enum command_verdict prepare_take(struct session *s, struct bytes payload)
     char *spooled = NULL;
     if (s->spool && !(spooled = spooled_text(s, &text))) {
         session_send_error(s, 1, MYSQL_ERROR_REFUSED,
-                           "a prepared text of more than 64 MiB; send it as a query");
+                           "a prepared text of more than 16 MiB; send it as a query");
         return COMMAND_ANSWERED;
     }
     struct sql_scan scan;
@@ -318,9 +318,7 @@ static enum command_verdict execute(struct session *s, struct statement *st, str
     if (view.has_types)
         statement_note_types(st, &view, of->parameters);
     else if (of->parameters && !st->types)
-        return s->proxy->target->mariadb
-                   ? refuse(s, ER_WRONG_ARGUMENTS, "Incorrect arguments to mysqld_stmt_execute")
-                   : malformed(s);
+        return refuse(s, ER_WRONG_ARGUMENTS, "Incorrect arguments to mysqld_stmt_execute");
     if (of->facts.kind == SQL_KILL && of->parameters == 1 &&
         execute_number(st, &view, payload, &victim) && command_id_is_ours(victim)) {
         struct sql_scan scan;

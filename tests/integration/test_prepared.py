@@ -272,3 +272,29 @@ def php_prepares_natively(t, api):
     assert got["null"] is None and got["blob"] == 200000, got
     assert got.get("cursor", list(range(10))) == list(range(10)), got
     assert got["again"] == 5, got
+
+
+@case()
+def an_error_before_costs_no_transaction_later(t):
+    """What an error may have left is reset for others, never under a client that holds its backend."""
+    t.front(pool_max=2)
+    c = t.client(db="app")
+    st = c.prepare("SET time_zone = ?")
+    t.fails(1298, c.execute, st, ["nonsense"])
+    c.execute(c.prepare("SET autocommit = 0"))
+    c.query("INSERT INTO log (who) VALUES ('kept')")
+    t.neighbour(2, db="app2")
+    c.execute(c.prepare("COMMIT"))
+    assert t.db.admin.value("SELECT COUNT(*) FROM app.log WHERE who = 'kept'") == "1"
+
+
+@case()
+def a_long_text_is_prepared_where_it_is_executed(t):
+    t.front(pool_max=2)
+    text = "SELECT ? + LENGTH('" + "x" * 40000 + "')"
+    clients = [t.client(db="app") for _ in range(3)]
+    held = [(c, c.prepare(text)) for c in clients]
+    for _ in range(2):
+        for c, st in held:
+            t.neighbour(db="app2")
+            assert c.execute(st, [1]).rows[0][0] == 40001

@@ -8,7 +8,7 @@ cd "$(dirname -- "$0")/../.." || exit
 build=${B:-build}
 sum="tests/lib/summary.sh $build/check/summary"
 make="make --no-print-directory B=$build"
-fuzzers='packet handshake reply sql config http'
+fuzzers='packet handshake reply sql sql_simple sql_digest config http'
 
 $make all || exit 1
 $sum start

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A TCP relay in front of a server: stalls, cuts, refuses, delays, counts round trips and tells what was asked in them."""
 import os
+import select
 import selectors
 import socket
 import struct
@@ -162,21 +163,30 @@ class Relay:
         if not data:
             return False
         if source is link.client:
-            if link.last != "client":
-                link.turns += 1
-                link.trip = []
-                self.trips.append(link.trip)
-            link.trip += link.asked.read(data)
-            link.last = "client"
-            link.to_server += len(data)
-            link.server.sendall(data)
+            self._to_server(link, data)
             return True
-        link.last = "server"
-        link.to_client += len(data)
         if self.delay_s:
             time.sleep(self.delay_s)
+        # What the client sent before it can have seen this belongs to the round trip that ends here.
+        while link.last == "client" and select.select([link.client], [], [], 0)[0]:
+            early = link.client.recv(1 << 16)
+            if not early:
+                return False
+            self._to_server(link, early)
+        link.last = "server"
+        link.to_client += len(data)
         link.client.sendall(data)
         return True
+
+    def _to_server(self, link, data):
+        if link.last != "client":
+            link.turns += 1
+            link.trip = []
+            self.trips.append(link.trip)
+        link.last = "client"
+        link.trip += link.asked.read(data)
+        link.to_server += len(data)
+        link.server.sendall(data)
 
     def links(self):
         with self._lock:
