@@ -66,6 +66,7 @@ static bool is_virtual(const struct session *s, struct bytes name)
 
 struct set_facts {
     bool readable;
+    bool profiling;
     bool known;    /* all that it sets is virtual, or global, or a user variable */
     bool charset;  /* character sets are among it */
     bool literal;  /* its effect depends on nothing but the text and the session's state */
@@ -87,6 +88,8 @@ static struct set_facts set_facts_of(const struct session *s, struct bytes text)
             f.known = f.known && is_virtual(s, a->name);
             f.charset = f.charset || is_charset_variable(a->name);
             f.settings = true;
+            f.profiling = f.profiling || (a->name.len == 9 && strncasecmp((const char *)a->name.at,
+                                                                          "profiling", 9) == 0);
             break;
         case SQL_SET_NAMES:
         case SQL_SET_CHARSET:
@@ -126,6 +129,7 @@ static void plan_set(struct session *s, const struct set_facts *f)
         return;
     /* MariaDB's SET STATEMENT ends with its statement, but for what cannot be told. */
     p->pins |= PIN_SESSION_VARIABLE;
+    s->profiled = s->profiled || f->profiling;
     p->reread = !f->readable || f->charset || (f->settings && !f->literal);
 }
 

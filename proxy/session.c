@@ -923,7 +923,7 @@ void session_run(struct session *s)
 
 bool session_is_beyond_reset(const struct session *s)
 {
-    return (s->pins & (PIN_ROLE | PIN_XA)) != 0;
+    return (s->pins & (PIN_ROLE | PIN_XA)) != 0 || s->profiled;
 }
 
 /* What becomes of the backend: the closing table of proxy/README.md. */

@@ -155,6 +155,7 @@ struct session {
     bool once_pending : 1;  /* SET TRANSACTION waits for its transaction */
     bool tables_locked : 1; /* as the transaction tracker says */
     bool reread_due : 1;    /* its state has to be read back once its warnings are not wanted */
+    bool profiled : 1;      /* SET profiling: what it recorded outlives a reset */
     bool rows_held : 1;     /* FOUND_ROWS() is what its backend is held for */
     bool ask_locks : 1;     /* whether a named lock is held has to be asked */
     bool asking_locks : 1;  /* .. and is being asked */

@@ -17,7 +17,8 @@ _why = {}
 
 
 def run(*argv, cwd=None):
-    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, cwd=cwd, env={**os.environ, "LC_ALL": "C"})
+    env = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, cwd=cwd, env=env)
 
 
 def tree(name):

@@ -83,8 +83,9 @@ def post_by_xmlrpc(b):
 def comment(site, b, post):
     """A stranger's comment waits, is approved by the administrator, and is read by all."""
     stranger = Browser(site)
-    r = stranger.post("/wp-comments-post.php", {"comment_post_ID": post, "comment_parent": 0, "author": "Stranger",
-                                                "email": "s@apps.test", "url": "", "comment": "Is it a zebra?"}, status=302)
+    form = {"comment_post_ID": post, "comment_parent": 0, "author": "Stranger", "email": "s@apps.test", "url": "",
+            "comment": "Is it a zebra?"}
+    r = stranger.post("/wp-comments-post.php", form, status=302)
     number = re.search(r"comment-(\d+)", r.location)[1]
     assert "Is it a zebra?" not in Browser(site).get(f"/?p={post}").text()
     waiting = b.get("/wp-admin/edit-comments.php?comment_status=moderated")
@@ -92,8 +93,7 @@ def comment(site, b, post):
     b.get(f"/wp-admin/{link}", status=302)
     assert "Is it a zebra?" in Browser(site).get(f"/?p={post}").text()
     b.post("/wp-comments-post.php", {"comment_post_ID": post, "comment_parent": number, "comment": "No."}, status=302)
-    r = stranger.post("/wp-comments-post.php", {"comment_post_ID": post, "author": "Stranger", "email": "s@apps.test",
-                                                "comment": "Is it a zebra?"}, status=409)
+    r = stranger.post("/wp-comments-post.php", form, status=409)
     assert "Duplicate comment" in r.text()
 
 
@@ -114,8 +114,9 @@ def read(site, rest_post, xmlrpc_post):
 
 def options(site, b):
     page = b.get("/wp-admin/options-general.php")
-    b.post("/wp-admin/options.php", {**page.fields(), "blogname": "Sluice’s “new” näme", "timezone_string": "Europe/Oslo",
-                                     "WPLANG": "", "default_role": "subscriber", "start_of_week": "1"}, status=302)
+    changed = {"blogname": "Sluice’s “new” näme", "timezone_string": "Europe/Oslo", "WPLANG": "",
+               "default_role": "subscriber", "start_of_week": "1"}
+    b.post("/wp-admin/options.php", {**page.fields(), **changed}, status=302)
     assert "Sluice’s “new” näme" in Browser(site).get("/").text()
     page = b.get("/wp-admin/options-reading.php")
     b.post("/wp-admin/options.php", {**page.fields(), "posts_per_page": "3", "show_on_front": "posts"}, status=302)
@@ -134,8 +135,8 @@ def bin_it(site, b, post):
 
 
 def administrate(b):
-    for page in ("users.php", "plugins.php", "themes.php", "upload.php", "edit-comments.php", "edit-tags.php?taxonomy=category",
-                 "post-new.php", "edit.php?s=okapi", "profile.php", "site-health.php", "tools.php"):
+    for page in ("users.php", "plugins.php", "themes.php", "upload.php", "edit-comments.php", "post-new.php",
+                 "edit-tags.php?taxonomy=category", "edit.php?s=okapi", "profile.php", "site-health.php", "tools.php"):
         assert "Howdy, admin" in b.get(f"/wp-admin/{page}").text(), page
 
 
@@ -157,8 +158,9 @@ def crowd(n, t, site, folder, writers, requests):
     call = rest(b) if n in writers else None
     for i in range(requests):
         if call:
-            made = call("POST", "/wp/v2/posts", {"title": f"Crowd {n}.{i}", "status": "publish", "content": f"By {n}, {i}"})
-            assert call("GET", f"/wp/v2/posts/{made['id']}")["title"]["rendered"] == f"Crowd {n}.{i}"
+            title = f"Crowd {n}.{i}"
+            made = call("POST", "/wp/v2/posts", {"title": title, "status": "publish", "content": f"By {n}, {i}"})
+            assert call("GET", f"/wp/v2/posts/{made['id']}")["title"]["rendered"] == title
         else:
             assert "Sluice" in b.get("/" if i % 2 else "/?s=quagga").text()
 

@@ -23,8 +23,8 @@ def pins_of(sluice):
 
 
 class Watch:
-    """Around one application: `with Watch(t, name, pool_max=2) as front: ...` starts Sluice with these keys, and looks at
-    the end. With --direct there is nothing to judge, but with --statements the server's log to read."""
+    """Around one application: `with Watch(t, name, pool_max=2) as front: ...` starts Sluice with these keys, and looks
+    at the end. With --direct there is nothing to judge, but with --statements the server's log to read."""
 
     def __init__(self, t, name, **mysql_keys):
         self.t, self.name, self.keys = t, name, mysql_keys
@@ -70,13 +70,17 @@ class Watch:
             for key, n in metrics.get(f"sluice_{name}", {}).items():
                 word = dict(key).get(label, "")
                 out[word] = out.get(word, 0) + int(n)
-            return " ".join(f"{k}={n}".lstrip("=") for k, n in sorted(out.items(), key=lambda kv: -kv[1]) if n) or "none"
+            largest_first = sorted(out.items(), key=lambda kv: -kv[1])
+            return " ".join(f"{k}={n}".lstrip("=") for k, n in largest_first if n) or "none"
 
         waited = sum(metrics.get("sluice_pool_wait_seconds_sum", {}).values())
-        lines = [f"statements    {by('statements_total', 'kind')}", f"local answers {by('local_answers_total', 'kind')}",
-                 f"lends         {by('pool_lends_total', 'match')}", f"pins          {by('pins_total', 'reason')}",
+        lines = [f"statements    {by('statements_total', 'kind')}",
+                 f"local answers {by('local_answers_total', 'kind')}",
+                 f"lends         {by('pool_lends_total', 'match')}",
+                 f"pins          {by('pins_total', 'reason')}",
                  f"resets        {by('resets_total', 'cause')}",
-                 f"clients       {by('clients_total')}, backends made {by('backend_connects_total')}, waited {waited:.2f} s"]
+                 f"clients       {by('clients_total')}, backends made {by('backend_connects_total')}, "
+                 f"waited {waited:.2f} s"]
         with _print:
             print(f"  {self.t.db.flavour} {self.name}: " + "\n      ".join(lines), flush=True)
 
@@ -86,8 +90,8 @@ class Watch:
         a = self.t.db.admin
         a.query("SET GLOBAL general_log = OFF")
         wanted = ", ".join(f"'{c}'" for c in COMMANDS)
-        rows = a.query("SELECT command_type, CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN "
-                       f"({wanted}) AND user_host LIKE 'app[%'").rows
+        rows = a.query("SELECT command_type, CONVERT(argument USING utf8mb4) FROM mysql.general_log "
+                       f"WHERE command_type IN ({wanted}) AND user_host LIKE 'app[%'").rows
         seen = {}
         for kind, text in ((r[0].decode(), (r[1] or b"").decode("utf-8", "replace")) for r in rows):
             if kind in ("Init DB", "Change user", "Reset Connection"):

@@ -322,7 +322,7 @@ SELECT t.*, o.* FROM t JOIN app2.t o USING (id) ORDER BY 1
 SELECT 'a very long expression that becomes the name of its column', 'and another one which is even longer than that was'
 SHOW CREATE TABLE parent
 SHOW CREATE VIEW v_t
-SHOW INDEX FROM parent
+[mask] SHOW INDEX FROM parent
 SHOW FULL COLUMNS FROM parent
 EXPLAIN SELECT v FROM t WHERE id = 1
 SHOW DATABASES

@@ -119,7 +119,7 @@ CREATE TABLE wp_x (id bigint(20) unsigned NOT NULL auto_increment, name varchar(
 SHOW WARNINGS
 INSERT INTO wp_x (name) VALUES ('a')
 INSERT INTO wp_x (name) VALUES ('b')
-SHOW INDEX FROM wp_x
+[mask] SHOW INDEX FROM wp_x
 DELETE FROM wp_x WHERE id IN (1)
 DROP TABLE IF EXISTS wp_x
 SELECT 1
