@@ -595,6 +595,8 @@ static void answered(struct backend *b, uint8_t *rest, size_t len)
         return;
     }
     b->followed = false;
+    if (followed)
+        b->deadline_ms = 0; /* it was about the questions; the statement has its own */
     if (!followed)
         pool_on_answered(b);
     else if (len)

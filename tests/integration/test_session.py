@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Session state: each client sees its own, whatever backend serves it, and nothing of another's."""
+import time
+
 from harness import wire
 from harness.cases import case
 
@@ -469,3 +471,14 @@ def a_prepared_xa_transaction_outlives_its_client(t):
     t.until("the transaction to be there", lambda: c.query("XA RECOVER").rows)
     c.query("XA COMMIT 'kept'")
     assert c.value("SELECT COUNT(*) FROM log WHERE who = 'xa'") == "1"
+
+
+@case(needs="sluice")
+def a_transaction_begun_behind_a_read_may_idle_longer_than_backend_timeout(t):
+    """The subject is time: a deadline of sluice's own questions must not outlive their answers."""
+    t.front(pool_max=2, backend_timeout="1s")
+    c = t.client(db="app")
+    c.query("BEGIN")
+    c.query("SELECT n FROM counters LIMIT 1")
+    time.sleep(2.5)
+    assert c.query("SELECT 5").in_transaction

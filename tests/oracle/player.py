@@ -29,6 +29,7 @@ class Player:
         self.prepared, self.between, self.through = prepared, between, through
         self.clients, self.statements, self.kept, self.names = {}, {}, {}, {}
         self.outcomes = []
+        self.refused = set()
 
     def play(self):
         """The outcome of each step, until the end or the first refusal that leaves another state than direct."""
@@ -199,8 +200,12 @@ class Player:
                 out.error(e)
                 if e.errno == UNPREPARABLE:
                     self.do_text(step, text, out)
+                if out.refused:
+                    self.refused.add((step.client, text))
                 return
-            self.note_prepared(st, out)
+            # Direct it was prepared, and may be kept, since the step at which Sluice refused it.
+            if (step.client, text) not in self.refused or not kept:
+                self.note_prepared(st, out)
         if st.params:
             return
         if kept:
