@@ -121,8 +121,10 @@ struct backend {
     bool suspect : 1; /* an error may have left trackers unsaid: reset before anyone else gets it */
     bool settled : 1; /* its baseline was read */
     bool followed : 1; /* the lessee's statement was written behind the questions that are out */
-    bool retire : 1;   /* close when it would become idle */
-    bool doomed : 1;   /* the server has closed it or will; never lend */
+    bool
+        refused : 1; /* its lessee, which keeps it, hears of restore_error when its state is back */
+    bool retire : 1; /* close when it would become idle */
+    bool doomed : 1; /* the server has closed it or will; never lend */
     bool login_ok : 1; /* the server's OK was seen */
     bool tls_on : 1;
     bool by_stage1 : 1;      /* logged in without a password: there is none to learn */

@@ -8,6 +8,7 @@
 #include "conf/log.h"
 #include "health/verdict.h"
 #include "pool/killer.h"
+#include "pool/restore.h"
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_command.h"
 
@@ -235,18 +236,12 @@ enum fit {
     FIT_EXACT,
 };
 
-/* A statement there that this EXECUTE may use, and that is as if the client alone had used it. */
-static bool is_prepared(const struct backend *b, const struct lessee *l)
-{
-    return !l->prepared || prepared_slots_has(&b->slots, l->prepared, &l->use);
-}
-
 static enum fit fit_of(const struct backend *b, const struct lessee *l)
 {
     bool owned = (b->last_owner && b->last_owner != l) || (b->id_owner && b->id_owner != l);
     if (b->doomed || b->retire || (l->state.schema == 0 && b->session.schema != 0))
         return FIT_NONE;
-    bool prepared = is_prepared(b, l);
+    bool prepared = restore_is_prepared(b, l);
     bool same_id = l->last_id_where != LAST_ID_KNOWN || b->id_owner == l ||
                    (b->last_insert_id_known && b->last_insert_id == l->last_insert_id);
     if (!b->suspect && (same_id || l->may_follow || l->id_may_follow) && prepared &&
@@ -315,220 +310,6 @@ static bool probe_one(struct pool *p, const struct lessee *l)
     return false;
 }
 
-/* The names behind a collation number; for one that no session can be in, the server's default. */
-static void ask_collation(struct ask_batch *batch, struct backend *b, uint16_t number)
-{
-    b->asked_number = number;
-    ask_query(batch, ASK_CHARSET,
-              "SELECT CHARACTER_SET_NAME, COLLATION_NAME, ID FROM information_schema.COLLATIONS "
-              "WHERE ID=%u AND CHARACTER_SET_NAME NOT IN ('ucs2','utf16','utf16le','utf32') "
-              "UNION ALL SELECT CHARACTER_SET_NAME, COLLATION_NAME, ID FROM "
-              "information_schema.COLLATIONS WHERE COLLATION_NAME=@@global.collation_connection "
-              "LIMIT 1",
-              number);
-}
-
-/* The collation that goes with the results is only to be had by SET NAMES .. COLLATE; what else
- * differs from it is set behind. */
-static void ask_names(struct ask_batch *batch, struct target *t, name_id unit)
-{
-    char text[512];
-    struct charset_unit u = charset_split(names_text(t->names, unit));
-    struct charset_unit by = u;
-    if (u.number)
-        by = charset_split(names_text(t->names, t->charset_of_id[u.number]));
-    size_t len = (size_t)snprintf(text, sizeof text, "SET NAMES '%.*s' COLLATE '%.*s'",
-                                  (int)by.client.len, (const char *)by.client.at,
-                                  (int)by.collation.len, (const char *)by.collation.at);
-    if (!bytes_equal(u.client, by.client))
-        len += (size_t)snprintf(text + len, sizeof text - len, ", character_set_client='%.*s'",
-                                (int)u.client.len, (const char *)u.client.at);
-    if (!bytes_equal(u.collation, by.collation))
-        len += (size_t)snprintf(text + len, sizeof text - len, ", collation_connection='%.*s'",
-                                (int)u.collation.len, (const char *)u.collation.at);
-    if (!u.number)
-        len += (size_t)snprintf(text + len, sizeof text - len, ", character_set_results=NULL");
-    ask_query(batch, ASK_NAMES, "%.*s", (int)len, text);
-}
-
-/* What an error may have left there, only the client that it was told to may meet. One that holds
- * the backend is that client. */
-static bool is_suspect_to(const struct backend *b, const struct lessee *l)
-{
-    return b->suspect && b->last_owner != l && !l->keeps;
-}
-
-/* What the owner before needs to know of the backend, and what it must not hand on. */
-static void ask_for_owner(struct ask_batch *batch, struct backend *b, const struct lessee *l)
-{
-    if (b->id_owner && b->id_owner != l)
-        ask_query(batch, ASK_LAST_ID, "SELECT LAST_INSERT_ID() LIMIT 1");
-    if (l->wants_fresh || is_suspect_to(b, l)) {
-        b->pool->target->stats.resets_suspect++;
-        names_unref(b->pool->target->names, b->baseline_charset);
-        b->baseline_charset = names_ref(b->pool->target->names, b->session.charset);
-        ask_reset(batch, b);
-    }
-}
-
-static void ask_set(struct ask_batch *batch, struct backend *b, struct settings *to)
-{
-    const struct target *t = b->pool->target;
-    const struct settings *from = b->session.settings;
-    char text[ASK_TEXT_MAX_BYTES];
-    size_t len = (size_t)snprintf(text, sizeof text, "SET ");
-    for (int v = 0; v < VARIABLES_COUNT; v++) {
-        if (to->value[v] == from->value[v])
-            continue;
-        if (len > 4)
-            text[len++] = ',';
-        len += variable_write(text + len, sizeof text - len - 1, (enum variable)v,
-                              names_text(t->names, to->value[v]), t->mariadb);
-    }
-    session_state_set_settings(t->names, &b->asked, to);
-    ask_query(batch, ASK_SET, "%.*s", (int)len, text);
-}
-
-/* Literals are read in the character set that the session is in, and in ucs2 and the like they are
- * not what they look like. */
-static void ask_plain_charset(struct ask_batch *batch, struct backend *b)
-{
-    struct names *names = b->pool->target->names;
-    struct charset_unit u = charset_split(names_text(names, b->session.charset));
-    if (!b->session.charset || charset_unit_is_plain(&u))
-        return;
-    ask_query(batch, ASK_SETTINGS, "SET NAMES utf8mb4");
-    names_unref(names, b->session.charset);
-    b->session.charset = 0;
-}
-
-/* Character sets, variables, schema: what differs between `b` and `to`. */
-static void ask_difference(struct ask_batch *batch, struct backend *b,
-                           const struct session_state *to)
-{
-    struct names *names = b->pool->target->names;
-    if (to->settings != b->session.settings) {
-        ask_plain_charset(batch, b);
-        ask_set(batch, b, to->settings);
-    }
-    if (to->charset && to->charset != b->session.charset) {
-        names_unref(names, b->asked.charset);
-        b->asked.charset = names_ref(names, to->charset);
-        ask_names(batch, b->pool->target, to->charset);
-    }
-    if (to->schema && to->schema != b->session.schema) {
-        names_unref(names, b->asked.schema);
-        b->asked.schema = names_ref(names, to->schema);
-        ask_command(batch, ASK_INIT_DB, MYSQL_COM_INIT_DB, names_text(names, to->schema));
-    }
-    if (to->multi_statements != b->session.multi_statements) {
-        uint8_t option[2] = {to->multi_statements ? 0 : 1, 0};
-        b->asked.multi_statements = to->multi_statements;
-        ask_command(batch, ASK_OPTION, MYSQL_COM_SET_OPTION, bytes_of(option, sizeof option));
-    }
-}
-
-/* The state in which the lessee's text has to be prepared; the caller ends it. Variables that no
- * PREPARE binds stay the lessee's. */
-static struct session_state preparing_state(const struct backend *b, const struct lessee *l)
-{
-    struct names *names = b->pool->target->names;
-    const struct session_state *of = &l->prepared->state;
-    struct session_state state = {0};
-    session_state_copy(names, &state, of);
-    state.multi_statements = l->state.multi_statements;
-    name_id value[VARIABLES_COUNT];
-    for (int v = 0; v < VARIABLES_COUNT; v++)
-        value[v] = variable_binds((enum variable)v) || of->settings->value[v]
-                       ? of->settings->value[v]
-                       : l->state.settings->value[v];
-    settings_unref(names_settings(names), state.settings);
-    state.settings = settings_make(names_settings(names), value);
-    return state;
-}
-
-static void ask_last_id(struct ask_batch *batch, struct backend *b)
-{
-    const struct lessee *l = b->lessee;
-    if (l->last_id_where != LAST_ID_KNOWN ||
-        (b->last_insert_id_known && b->last_insert_id == l->last_insert_id))
-        return;
-    b->asked_last_id = l->last_insert_id;
-    b->last_insert_id_known = false;
-    ask_query(batch, ASK_SET_LAST_ID, "SET last_insert_id=%llu",
-              (unsigned long long)l->last_insert_id);
-}
-
-/* The number whose names have to be asked for before the lessee's state can be restored;
- * TARGET_COLLATIONS_MAX: none. */
-static uint16_t unknown_collation(struct lessee *l)
-{
-    const struct target *t = l->pool->target;
-    if (!charset_is_known(l))
-        return l->charset_number;
-    struct charset_unit u = charset_split(names_text(t->names, l->state.charset));
-    if (u.number >= TARGET_COLLATIONS_MAX || !u.number || t->charset_of_id[u.number])
-        return TARGET_COLLATIONS_MAX;
-    return u.number;
-}
-
-enum restore { RESTORE_NOTHING, RESTORE_WAIT, RESTORE_FOLLOW };
-
-/* Writes what has to be asked so that `b` is in the state of its lessee. */
-static enum restore ask_restore(struct backend *b)
-{
-    struct lessee *l = b->lessee;
-    struct names *names = b->pool->target->names;
-    struct ask_batch batch;
-    ask_begin(&batch, b);
-
-    ask_for_owner(&batch, b, l);
-    size_t owners = wire_written(&batch.w);
-    bool sent = false;
-    bool resets = l->wants_fresh || is_suspect_to(b, l);
-    l->wants_fresh = false;
-    bool known = pool_state_is_known(l);
-    struct prepared_use as_fresh = l->use;
-    as_fresh.seen = NULL;
-    bool prepares = !is_prepared(b, l) && !prepared_slots_has(&b->slots, l->prepared, &as_fresh);
-    uint16_t collation = unknown_collation(l);
-    if (collation != TARGET_COLLATIONS_MAX && !resets)
-        ask_collation(&batch, b, collation);
-    if (resets || collation != TARGET_COLLATIONS_MAX) {
-        /* What it is in is known when that is answered: the rest is asked then. */
-    } else if (prepares && known) {
-        struct session_state state = preparing_state(b, l);
-        ask_difference(&batch, b, &state);
-        session_state_fini(names, &state);
-        ask_prepare(&batch, bytes_of(l->prepared->text, l->prepared->text_bytes));
-        sent = true;
-    } else {
-        ask_difference(&batch, b, &l->state);
-    }
-    bool waits = resets || sent || wire_written(&batch.w) > owners;
-    bool begins = false;
-    if (!resets && !prepares && collation == TARGET_COLLATIONS_MAX) {
-        ask_last_id(&batch, b);
-        if (l->replay && !waits) {
-            ask_query(&batch, ASK_SETTINGS, "%s", l->replay);
-            l->replay = NULL;
-            waits = true;
-        }
-        begins = l->begin && !waits;
-        if (begins) {
-            ask_query(&batch, ASK_BEGIN, "%s", l->begin);
-            l->begin = NULL;
-            b->status |= MYSQL_STATUS_IN_TRANS;
-        }
-    }
-    if (wire_written(&batch.w) == 0 && !sent)
-        return RESTORE_NOTHING;
-    b->deadline_ms = now_of(b->pool) + (uint64_t)options_of(b->pool)->backend_timeout_ms;
-    b->followed = !waits && (l->may_follow || (l->id_may_follow && !begins));
-    ask_send(&batch);
-    return b->followed ? RESTORE_FOLLOW : RESTORE_WAIT;
-}
-
 /* The lessee's next statement runs on `b`: its state will be there, and no longer where the last
  * one ran. */
 static void claim(struct backend *b, struct lessee *l)
@@ -564,7 +345,7 @@ static bool assign(struct pool *p, struct backend *b, struct lessee *l)
     b->restore_error.code = 0;
     l->backend = b;
     l->since_ms = now;
-    if (ask_restore(b) == RESTORE_WAIT) {
+    if (restore_ask(b) == RESTORE_WAIT) {
         p->misses++;
         p->target->stats.lends_restored++;
         return false;
@@ -986,8 +767,36 @@ static bool make_room_for_prepare(struct backend *b)
         backend_close_statement(b, id);
         any = true;
     }
-    b->restore_error.code = 0;
+    if (any)
+        b->restore_error.code = 0;
     return any;
+}
+
+/* What it holds there stays, and so has the state that it is in to: a PREPARE may have been on its
+ * way through another one. True: that is being asked back, and it is to be told then. */
+static bool bring_back(struct backend *b)
+{
+    struct ask_batch batch;
+    if (b->refused || session_state_equal(&b->session, &b->lessee->state))
+        return false;
+    b->refused = true;
+    ask_begin(&batch, b);
+    restore_difference(&batch, b, &b->lessee->state);
+    ask_send(&batch);
+    return true;
+}
+
+static void refuse_keeper(struct backend *b)
+{
+    struct lessee *l = b->lessee;
+    struct lend_error error = b->restore_error;
+    if (bring_back(b))
+        return;
+    b->refused = false;
+    if (session_state_equal(&b->session, &l->state))
+        l->ops->on_not_lent(l, &error);
+    else
+        backend_end(b, BACKEND_END_DIRTY, "the state of who holds it cannot be brought back");
 }
 
 static void not_restored(struct backend *b)
@@ -995,9 +804,8 @@ static void not_restored(struct backend *b)
     struct lessee *l = b->lessee;
     struct lend_error error = b->restore_error;
     bool unknown = !b->session.settings || (b->status & MYSQL_STATUS_IN_TRANS);
-    if (l->keeps) { /* it holds state there; what failed was a PREPARE, and the state is as it was
-                     */
-        l->ops->on_not_lent(l, &error);
+    if (l->keeps) {
+        refuse_keeper(b);
         return;
     }
     pool_release(b);
@@ -1013,11 +821,11 @@ static void not_restored(struct backend *b)
 static void restored(struct backend *b)
 {
     struct lessee *l = b->lessee;
-    if (b->restore_error.code && !make_room_for_prepare(b)) {
+    if (b->restore_error.code && (b->refused || !make_room_for_prepare(b))) {
         not_restored(b);
         return;
     }
-    if (ask_restore(b) == RESTORE_WAIT)
+    if (restore_ask(b) == RESTORE_WAIT)
         return;
     if (!b->followed)
         b->deadline_ms = 0;
@@ -1061,7 +869,7 @@ void pool_ask(struct lessee *l, const char *question)
 bool pool_bring(struct lessee *l)
 {
     l->backend->restore_error.code = 0;
-    return !l->prepared || ask_restore(l->backend) != RESTORE_WAIT;
+    return !l->prepared || restore_ask(l->backend) != RESTORE_WAIT;
 }
 
 void pool_on_answered(struct backend *b)

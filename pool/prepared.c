@@ -340,6 +340,15 @@ bool prepared_slots_has(const struct prepared_slots *s, const struct prepared *p
     return slot_of(s, p, use) != NULL;
 }
 
+struct prepared_use prepared_slots_choose(const struct prepared_slots *s, const struct prepared *p,
+                                          const struct prepared_use *use)
+{
+    struct prepared_use chosen = *use;
+    if (!prepared_slots_has(s, p, use))
+        chosen.seen = NULL;
+    return chosen;
+}
+
 static uint8_t *copy_seen(const struct prepared_use *use)
 {
     if (!use || !use->seen || !use->count)

@@ -98,6 +98,10 @@ uint32_t prepared_slots_find(struct prepared_slots *s, const struct prepared *p,
 /* The same question without marking it used. */
 bool prepared_slots_has(const struct prepared_slots *s, const struct prepared *p,
                         const struct prepared_use *use);
+/* `use` where it is prepared there for that, else the same on a statement that is as a fresh one:
+ * borrows what `use` does. */
+struct prepared_use prepared_slots_choose(const struct prepared_slots *s, const struct prepared *p,
+                                          const struct prepared_use *use);
 /* Enters it. When there are more than `limit` then, takes the least recently used other one out and
  * gives its id, for a COM_STMT_CLOSE; else 0. When it was there under another id, that one is given
  * and nothing else goes. */

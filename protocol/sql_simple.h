@@ -30,8 +30,6 @@ enum sql_set_target {
     SQL_SET_TRANSACTION, /* [SESSION|LOCAL] TRANSACTION characteristic [, characteristic]: once,
                             isolation, access. Only alone in its SET; GLOBAL TRANSACTION is
                             SQL_SET_GLOBAL */
-    SQL_SET_OTHER, /* PASSWORD, ROLE, DEFAULT ROLE, RESOURCE GROUP, STATEMENT ..: the text is not
-                      simple */
 };
 
 enum sql_value {

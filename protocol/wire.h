@@ -93,4 +93,11 @@ void wire_put_zeros(struct wire_writer *w, size_t n);
 /* Bytes written; 0 once full. */
 size_t wire_written(const struct wire_writer *w);
 
+/* Writes over four bytes that stand there. */
+static inline void wire_set_u32(uint8_t *at, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(v >> 8 * i);
+}
+
 #endif

@@ -98,9 +98,9 @@ static enum command_verdict refuse(struct session *s, enum mysql_error e, const 
     return COMMAND_ANSWERED;
 }
 
-static enum command_verdict answer_locally(struct session *s)
+static enum command_verdict answer_ok(struct session *s)
 {
-    s->proxy->stats.local_answers[s->plan.command]++;
+    session_note_ok(s);
     session_send_ok(s, 1);
     return COMMAND_ANSWERED;
 }
@@ -183,9 +183,7 @@ static enum command_verdict take_init_db(struct session *s, struct bytes payload
     if (account_schema_is_proven(s->account, schema)) {
         names_unref(s->proxy->target->names, s->lessee.state.schema);
         s->lessee.state.schema = schema;
-        s->last.row_count = 0;
-        s->last.row_count_known = true;
-        return answer_locally(s);
+        return answer_ok(s);
     }
     s->schema_before = s->lessee.state.schema;
     s->lessee.state.schema = schema;
@@ -200,12 +198,7 @@ static void let_go(struct session *s)
         return;
     if (s->pins & PIN_TRANSACTION)
         s->proxy->stats.rolled_back_request_end++;
-    bool beyond = session_is_beyond_reset(s);
-    session_unpin(s);
-    if (beyond)
-        pool_drop(&s->lessee, BACKEND_END_DIRTY, "a reset would not do");
-    else
-        pool_give_back_dirty(&s->lessee);
+    session_give_back_dirty(s);
 }
 
 static enum command_verdict reset_connection(struct session *s)
@@ -223,7 +216,7 @@ static enum command_verdict reset_connection(struct session *s)
     l->state.charset = 0;
     if (!s->proxy->target->mariadb)
         l->charset_number = 0;
-    return answer_locally(s);
+    return answer_ok(s);
 }
 
 /* In the servers' words. */
@@ -319,10 +312,7 @@ enum command_verdict command_take(struct session *s, struct bytes payload)
     case MYSQL_COM_PING:
         if (backend_of(s))
             return COMMAND_RUN;
-        pool_forget_last_state(&s->lessee);
-        s->last.row_count = 0;
-        s->last.row_count_known = true;
-        return answer_locally(s);
+        return answer_ok(s);
     case MYSQL_COM_QUERY:
         return take_query(s, payload);
     case MYSQL_COM_STMT_PREPARE:

@@ -200,8 +200,6 @@ static uint32_t track_pins(struct session *s, uint32_t pins, bool failed)
         .failed = failed,
         .in_transaction = (backend_of(s)->status & MYSQL_STATUS_IN_TRANS) != 0,
         .tables_locked = s->tables_locked,
-        .warned = backend_of(s)->reply.warnings != 0,
-        .by_execute = p->command == MYSQL_COM_STMT_EXECUTE,
         .pins_before = p->pins_before,
     };
     struct pin_effect effect = pin_track_statement(&s->track, &e, pins);
@@ -270,7 +268,9 @@ void outcome_take(struct session *s)
     }
     p->warned = r->warnings != 0;
     bool may_warn = !s->proxy->target->mariadb && p->facts.kinds == 1u << SQL_SET;
-    if (failed || (p->warned && !may_warn) || p->pins || (b->status & MYSQL_STATUS_IN_TRANS))
+    bool no_row = r->had_rows && r->rows != 1; /* FOUND_ROWS() is another then */
+    if (failed || no_row || (p->warned && !may_warn) || p->pins ||
+        (b->status & MYSQL_STATUS_IN_TRANS))
         p->learns = false;
     if (!failed)
         note_globals(s);
@@ -314,6 +314,12 @@ bool outcome_ask(struct session *s)
 
 void outcome_answered(struct session *s)
 {
+    if (s->asking_rows) {
+        s->asking_rows = s->rows_held = false;
+        s->last.found_rows = s->lessee.answer;
+        s->last.found_rows_known = true;
+        session_set_pins(s, s->reread_due ? s->pins : 0);
+    }
     if (!s->asking_locks)
         return;
     s->asking_locks = false;

@@ -19,14 +19,12 @@ struct pin_event {
     uint32_t flags;       /* enum sql_flag, and */
     uint32_t kinds;       /* 1 << enum sql_kind of it */
     uint32_t mode;        /* enum sql_mode it was read in */
-    struct bytes schema;  /* unqualified names are in it: the current one, but with by_execute the
-                             one  in which it was prepared, also after a USE */
+    struct bytes schema;  /* unqualified names are in it: the current one; of a prepared statement
+                             the  one in which it was prepared, also after a USE */
     bool failed;          /* ended by ERR */
     bool in_transaction;  /* after it */
     bool tables_locked;   /* after it, as the transaction tracker says (its L) */
-    bool warned;          /* with warnings: IF EXISTS may have done nothing */
     uint32_t pins_before; /* enum pin: those that held before it */
-    bool by_execute;      /* it came as COM_STMT_EXECUTE: parameters are not in the text */
 };
 
 struct pin_effect {

@@ -161,8 +161,7 @@ static void send_prepared(struct session *s, struct bytes reply, uint32_t id)
     enum { ID_AT = MYSQL_HEADER_BYTES + 1, ID_END = ID_AT + 4 };
     uint8_t head[ID_END];
     memcpy(head, reply.at, ID_AT);
-    for (int i = 0; i < 4; i++)
-        head[ID_AT + i] = (uint8_t)(id >> 8 * i);
+    wire_set_u32(head + ID_AT, id);
     session_send(s, head, sizeof head);
     session_send(s, reply.at + ID_END, reply.len - ID_END);
 }
@@ -402,10 +401,7 @@ enum command_verdict prepare_reset(struct session *s, struct bytes payload)
         plan_statement(s, st);
         return COMMAND_RUN;
     }
-    s->proxy->stats.local_answers[MYSQL_COM_STMT_RESET]++;
-    s->last.row_count = 0;
-    s->last.row_count_known = true;
-    pool_forget_last_state(&s->lessee);
+    session_note_ok(s);
     session_send_ok(s, 1);
     return COMMAND_ANSWERED;
 }
@@ -427,22 +423,12 @@ enum command_verdict prepare_close(struct session *s, uint32_t id)
 
 /* ---- to the backend ---- */
 
-static void put_id(uint8_t out[4], uint32_t id)
-{
-    for (int i = 0; i < 4; i++)
-        out[i] = (uint8_t)(id >> 8 * i);
-}
-
 static uint32_t backend_id(struct session *s, struct statement *st)
 {
     struct backend *b = backend_of(s);
-    const struct prepared_use *use = &s->plan.use;
-    struct prepared_use as_fresh = *use;
-    as_fresh.seen = NULL;
-    if (!prepared_slots_has(&b->slots, st->prepared, use))
-        use = &as_fresh;
+    struct prepared_use use = prepared_slots_choose(&b->slots, st->prepared, &s->plan.use);
     if (s->plan.own && !st->own_id) {
-        uint32_t id = prepared_slots_take(&b->slots, cache_of(s), st->prepared, use);
+        uint32_t id = prepared_slots_take(&b->slots, cache_of(s), st->prepared, &use);
         if (id)
             take_own(s, st, id);
     }
@@ -450,8 +436,8 @@ static uint32_t backend_id(struct session *s, struct statement *st)
         statement_used(st);
     if (st->own_id)
         return st->own_id;
-    uint32_t id = prepared_slots_find(&b->slots, st->prepared, use);
-    prepared_slots_note(&b->slots, id, use);
+    uint32_t id = prepared_slots_find(&b->slots, st->prepared, &use);
+    prepared_slots_note(&b->slots, id, &use);
     return id;
 }
 
@@ -487,7 +473,7 @@ int prepare_send(struct session *s, struct bytes payload)
     uint8_t head[MYSQL_HEADER_BYTES + 5];
     mysql_header_write(head, (uint32_t)payload.len, 0);
     head[MYSQL_HEADER_BYTES] = payload.at[0];
-    put_id(head + MYSQL_HEADER_BYTES + 1, id);
+    wire_set_u32(head + MYSQL_HEADER_BYTES + 1, id);
     struct bytes slices[2] = {bytes_of(head, sizeof head),
                               bytes_of(payload.at + 5, payload.len - 5)};
     return conn_write(&b->conn, slices, slices[1].len ? 2 : 1);

@@ -5,6 +5,7 @@
 
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_command.h"
+#include "protocol/sql_token.h"
 
 struct kind_rule {
     uint32_t kinds; /* 1 << enum sql_kind */
@@ -52,8 +53,7 @@ static bool is_charset_variable(struct bytes name)
     static const char *const names[] = {"character_set_client", "character_set_connection",
                                         "character_set_results", "collation_connection"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (name.len == strlen(names[i]) &&
-            strncasecmp((const char *)name.at, names[i], name.len) == 0)
+        if (sql_text_is(name, names[i]))
             return true;
     return false;
 }
@@ -88,8 +88,7 @@ static struct set_facts set_facts_of(const struct session *s, struct bytes text)
             f.known = f.known && is_virtual(s, a->name);
             f.charset = f.charset || is_charset_variable(a->name);
             f.settings = true;
-            f.profiling = f.profiling || (a->name.len == 9 && strncasecmp((const char *)a->name.at,
-                                                                          "profiling", 9) == 0);
+            f.profiling = f.profiling || sql_text_is(a->name, "profiling");
             break;
         case SQL_SET_NAMES:
         case SQL_SET_CHARSET:
@@ -103,9 +102,6 @@ static struct set_facts set_facts_of(const struct session *s, struct bytes text)
         case SQL_SET_USER:
             f.literal = false;
             break;
-        case SQL_SET_OTHER:
-            f.known = false;
-            break;
         }
     }
     f.literal = f.literal && f.known;
@@ -116,8 +112,7 @@ static void plan_set(struct session *s, const struct set_facts *f)
 {
     struct plan *p = &s->plan;
     const uint32_t told_apart = SQL_F_SET_ROLE | SQL_F_SET_PASSWORD;
-    if (!(p->facts.kinds & 1u << SQL_SET))
-        return;
+    p->literal = f->literal;
     if (only(p->facts.kinds, SQL_SET) && f->known) {
         p->explained = true;
         /* No tracker tells of a collation, and = DEFAULT reports the value before [seen]. */
@@ -224,12 +219,9 @@ void query_keep_text(struct session *s, struct bytes text)
 
 static void note_local_ok(struct session *s)
 {
-    pool_forget_last_state(&s->lessee);
+    session_note_ok(s);
     if (!s->proxy->target->mariadb) /* MySQL's SET and the like clear the warnings before */
         session_clear_warnings(s);
-    s->last.row_count = 0;
-    s->last.row_count_known = true;
-    s->proxy->stats.local_answers[s->plan.command]++;
 }
 
 static bool answer_ok(struct session *s)
@@ -276,50 +268,21 @@ static bool answer_known(struct session *s, struct bytes text, bool prepared)
     return true;
 }
 
-/* The words of a text that consists of words only, in lower case with one space between; comments
- * and a `;` at the end do not count. False: there is more to it, or it is longer. */
-static bool plain_words(struct bytes text, char *out, size_t room)
-{
-    size_t n = 0;
-    bool gap = false;
-    for (size_t i = 0; i < text.len; i++) {
-        uint8_t c = text.at[i];
-        if (c == '/' && i + 2 < text.len && text.at[i + 1] == '*' && text.at[i + 2] != '!' &&
-            text.at[i + 2] != 'M') {
-            const uint8_t *end = memmem(text.at + i + 2, text.len - i - 2, "*/", 2);
-            if (!end)
-                return false;
-            i = (size_t)(end - text.at) + 1;
-            gap = true;
-        } else if (c == ' ' || (c >= '\t' && c <= '\r')) {
-            gap = true;
-        } else if (c == ';') {
-            for (i++; i < text.len; i++)
-                if (text.at[i] != ' ' && text.at[i] != '\n')
-                    return false;
-        } else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') {
-            if (n + 3 > room)
-                return false;
-            if (gap && n)
-                out[n++] = ' ';
-            gap = false;
-            out[n++] = (char)(c | 0x20);
-        } else {
-            return false;
-        }
-    }
-    out[n] = '\0';
-    return n > 0;
-}
+struct words {
+    const char *first, *second; /* second: NULL: none */
+};
 
-static bool is_one_of(struct bytes text, const char *const *forms)
+/* The text is one of these, and nothing else; what either server may run as an executable comment
+ * is more. */
+static bool is_one_of(const struct session *s, struct bytes text, const struct words *forms,
+                      size_t count)
 {
-    char words[32];
-    if (!plain_words(text, words, sizeof words))
-        return false;
-    for (; *forms; forms++)
-        if (strcmp(words, *forms) == 0)
+    for (size_t i = 0; i < count; i++) {
+        struct sql_reader r = sql_reader(text, session_scan_mode(s) | SQL_MODE_MARIADB);
+        if (sql_skip(&r, forms[i].first) && (!forms[i].second || sql_skip(&r, forms[i].second)) &&
+            sql_at_end(&r))
             return true;
+    }
     return false;
 }
 
@@ -336,10 +299,20 @@ static bool may_defer(struct session *s)
            is_value(s, VARIABLE_transaction_read_only, "OFF");
 }
 
+/* MariaDB's sql_mode in which BEGIN begins a block. */
+static bool is_oracle(const struct session *s)
+{
+    struct bytes mode =
+        names_text(s->proxy->target->names, s->lessee.state.settings->value[VARIABLE_sql_mode]);
+    return s->proxy->target->mariadb && mode.len && memmem(mode.at, mode.len, "ORACLE", 6);
+}
+
 static bool answer_begin(struct session *s, struct bytes text)
 {
-    static const char *const forms[] = {"begin", "begin work", "start transaction", NULL};
-    if (!may_defer(s) || !is_one_of(text, forms))
+    static const struct words start = {"start", "transaction"};
+    static const struct words begins[] = {{"begin", NULL}, {"begin", "work"}};
+    if (!may_defer(s) ||
+        !(is_one_of(s, text, &start, 1) || (!is_oracle(s) && is_one_of(s, text, begins, 2))))
         return false;
     s->begun = true; /* a second one commits the first, which is empty */
     s->ran_before = true;
@@ -348,9 +321,10 @@ static bool answer_begin(struct session *s, struct bytes text)
 
 static bool answer_end(struct session *s, struct bytes text)
 {
-    static const char *const forms[] = {"commit", "commit work", "rollback", "rollback work", NULL};
+    static const struct words ends[] = {
+        {"commit", NULL}, {"commit", "work"}, {"rollback", NULL}, {"rollback", "work"}};
     if (!may_defer(s) || !is_value(s, VARIABLE_completion_type, "NO_CHAIN") ||
-        !is_one_of(text, forms))
+        !is_one_of(s, text, ends, sizeof ends / sizeof ends[0]))
         return false;
     s->begun = false;
     s->ran_before = true;
@@ -368,8 +342,7 @@ static bool reads_only_virtual(const struct session *s, struct bytes text)
         struct bytes name = reads.item[i].name;
         bool fixed = false;
         for (size_t c = 0; c < sizeof constant / sizeof constant[0]; c++)
-            fixed = fixed || (name.len == strlen(constant[c]) &&
-                              strncasecmp((const char *)name.at, constant[c], name.len) == 0);
+            fixed = fixed || sql_text_is(name, constant[c]);
         if (!fixed && (reads.item[i].global || !is_virtual(s, name)))
             return false;
     }
@@ -385,10 +358,8 @@ bool query_answer(struct session *s, struct bytes text, bool prepared)
         return f->flags == 0 && !prepared && answer_begin(s, text);
     if (only(f->kinds, SQL_COMMIT) || only(f->kinds, SQL_ROLLBACK))
         return f->flags == 0 && !prepared && answer_end(s, text);
-    if (only(f->kinds, SQL_SET)) {
-        struct set_facts set = set_facts_of(s, text);
-        return set.literal && answer_known(s, text, prepared);
-    }
+    if (only(f->kinds, SQL_SET))
+        return s->plan.literal && answer_known(s, text, prepared);
     if (only(f->kinds, SQL_USE))
         return (f->flags & SQL_F_USE_ONLY) && answer_known(s, text, prepared);
     if (only(f->kinds, SQL_SELECT) && f->flags == SQL_F_SYSTEM_VARIABLE)

@@ -212,6 +212,15 @@ void session_unpin(struct session *s)
     pin_track_free(s->track);
     s->track = NULL;
     s->reread_due = s->once_pending = s->tables_locked = s->ask_locks = s->asking_locks = false;
+    s->profiled = s->rows_held = s->asking_rows = false;
+}
+
+void session_note_ok(struct session *s)
+{
+    pool_forget_last_state(&s->lessee);
+    s->last.row_count = 0;
+    s->last.row_count_known = true;
+    s->proxy->stats.local_answers[s->plan.command]++;
 }
 
 void session_clear_warnings(struct session *s)
@@ -840,6 +849,7 @@ static enum session_state_id step_asking(struct session *s)
 {
     if (s->lend_error) { /* what was asked for stays unknown */
         forget_lend(s);
+        s->asking_locks = s->asking_rows = false;
         s->lost_while_idle = !backend_of(s);
         return over(s);
     }
@@ -921,9 +931,16 @@ void session_run(struct session *s)
 
 /* ---- the end ---- */
 
-bool session_is_beyond_reset(const struct session *s)
+void session_give_back_dirty(struct session *s)
 {
-    return (s->pins & (PIN_ROLE | PIN_XA)) != 0 || s->profiled;
+    /* A reset keeps a role and what profiling recorded, and on MariaDB it destroys a prepared XA
+     * transaction. */
+    bool beyond = (s->pins & (PIN_ROLE | PIN_XA)) != 0 || s->profiled;
+    session_unpin(s);
+    if (beyond)
+        pool_drop(&s->lessee, BACKEND_END_DIRTY, "a reset would not do");
+    else
+        pool_give_back_dirty(&s->lessee);
 }
 
 /* What becomes of the backend: the closing table of proxy/README.md. */
@@ -939,11 +956,9 @@ static void leave_backend(struct session *s)
         pool_drop(&s->lessee, BACKEND_END_ABANDONED, "the client went while it was sending");
     } else if (s->statement_sent) {
         pool_abandon(&s->lessee);
-    } else if (session_is_beyond_reset(s)) {
-        pool_drop(&s->lessee, BACKEND_END_DIRTY, "a reset would not do");
     } else {
         mysql_reply_fini(&b->reply);
-        pool_give_back_dirty(&s->lessee);
+        session_give_back_dirty(s);
     }
 }
 
@@ -1165,27 +1180,35 @@ static void tick_transaction(struct session *s, uint64_t now)
     s->proxy->stats.rolled_back_idle++;
     log_line(LOG_WARN, "idle_in_transaction", LOG_UINT("client", s->id & ~SESSION_ID_BIT),
              LOG_STR("user", s->account->name), LOG_UINT("idle_ms", now - s->active_ms));
-    pool_give_back_dirty(&s->lessee);
-    session_unpin(s);
+    session_give_back_dirty(s);
     s->in_transaction_lost = true;
 }
 
 /* Warnings and FOUND_ROWS are asked for at once or not at all: who waits goes first. */
+/* Others wait for a backend that is held for what the last statement left: what can be kept of that
+ * here is asked, and it goes. */
 static void tick_last_statement(struct session *s, uint64_t now)
 {
     if (s->state != SESSION_READY || s->pins != PIN_LAST_STATEMENT ||
         list_empty(&s->lessee.pool->waiters) || now - s->active_ms < SESSION_LAST_STATEMENT_MS)
         return;
-    session_set_pins(s, 0);
-    if (s->reread_due) {
-        s->reread_due = false;
-        s->lent = false;
-        s->state = SESSION_ASKING;
-        pool_forget_last_state(&s->lessee);
-        pool_reread(&s->lessee);
+    if (!s->rows_held && !s->reread_due) {
+        session_set_pins(s, 0);
+        session_settle(s);
         return;
     }
-    pool_give_back(&s->lessee);
+    s->lent = false;
+    s->state = SESSION_ASKING;
+    pool_forget_last_state(&s->lessee);
+    if (s->rows_held) {
+        s->asking_rows = true;
+        s->last.gone = true;
+        pool_ask(&s->lessee, "SELECT FOUND_ROWS()");
+        return;
+    }
+    session_set_pins(s, 0);
+    s->reread_due = false;
+    pool_reread(&s->lessee);
 }
 
 static void tick(struct session *s, uint64_t now)

@@ -82,6 +82,7 @@ struct plan {
     bool may_retry;              /* a plain read: running it twice does no harm */
     bool follows;                /* it only reads: may be written behind BEGIN and the like */
     bool dml;                    /* an error of it may hide changes of state */
+    bool literal;                /* a SET whose effect depends on the text and the state only */
     bool explained;              /* a change of state is known by the names of its variables */
     bool reread;                 /* what it does to the session has to be read back */
     bool learns;                 /* its effect is kept */
@@ -159,6 +160,7 @@ struct session {
     bool rows_held : 1;     /* FOUND_ROWS() is what its backend is held for */
     bool ask_locks : 1;     /* whether a named lock is held has to be asked */
     bool asking_locks : 1;  /* .. and is being asked */
+    bool asking_rows : 1;   /* FOUND_ROWS() is being asked, before the backend goes to others */
     bool console : 1;       /* it speaks to us, not to a server: proxy/console.h */
     bool lent : 1;          /* the backend has come */
     bool reply_over : 1;
@@ -207,6 +209,8 @@ void session_set_pins(struct session *s, uint32_t pins);
 /* Sends bytes to the client; an error ends nothing here, it shows as on_end. */
 void session_send(struct session *s, const void *at, size_t len);
 void session_send_ok(struct session *s, uint8_t seq);
+/* The command in hand is answered here with an OK: ROW_COUNT() becomes what it says. */
+void session_note_ok(struct session *s);
 /* The status flags of the session as a server would show them now, without a backend. */
 uint16_t session_status(const struct session *s);
 /* How the session's text is read: enum sql_mode. */
@@ -236,8 +240,8 @@ void session_forget_last(struct session *s);
 void session_drop_own(struct session *s, bool gone);
 /* A failed COM_INIT_DB leaves the schema as it was. */
 void session_schema_back(struct session *s);
-/* A reset keeps a role, and on MariaDB it destroys a prepared XA transaction: close instead. */
-bool session_is_beyond_reset(const struct session *s);
+/* No pin holds any more; its backend is reset, or closed where a reset would not do. */
+void session_give_back_dirty(struct session *s);
 /* The backend is gone. May end the session. */
 void session_lost(struct session *s);
 

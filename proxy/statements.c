@@ -269,12 +269,6 @@ bool execute_number(const struct statement *st, const struct execute_view *view,
     return !r.bad && number_of_digits(text, out);
 }
 
-static void put_id(uint8_t *at, uint32_t id)
-{
-    struct wire_writer w = wire_writer(at, ID_BYTES);
-    wire_put_u32(&w, id);
-}
-
 static void add_slice(struct execute_slices *out, struct bytes slice)
 {
     if (slice.len)
@@ -295,7 +289,7 @@ bool execute_rewrite(const struct statement *st, uint32_t backend_id, struct byt
         return false;
     mysql_header_write(out->head, (uint32_t)bytes, 0);
     memcpy(out->head + MYSQL_HEADER_BYTES, payload.at, EXECUTE_FIXED_BYTES);
-    put_id(out->head + MYSQL_HEADER_BYTES + ID_AT, backend_id);
+    wire_set_u32(out->head + MYSQL_HEADER_BYTES + ID_AT, backend_id);
     out->count = 0;
     add_slice(out, bytes_of(out->head, sizeof out->head));
     size_t at = EXECUTE_FIXED_BYTES;
@@ -317,7 +311,7 @@ bool execute_rewrite_spool(const struct statement *st, uint32_t backend_id,
     if (insert && !st->types)
         return false;
     uint8_t id[ID_BYTES];
-    put_id(id, backend_id);
+    wire_set_u32(id, backend_id);
     spool_replace(spool, ID_AT, ID_BYTES, bytes_of(id, sizeof id));
     if (insert) {
         size_t types_bytes = (size_t)st->prepared->parameters * TYPE_BYTES;

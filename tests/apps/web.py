@@ -5,8 +5,6 @@ import http.cookies
 import json
 import pathlib
 import re
-import socket
-import struct
 import threading
 import urllib.parse
 
@@ -85,7 +83,7 @@ class Site(php.Fpm):
         for name, value in (headers or {}).items():
             name = name.upper().replace("-", "_")
             params[name if name == "CONTENT_TYPE" else "HTTP_" + name] = value
-        reply = Reply(*self.exchange(params, body))
+        reply = Reply(*php.exchange(self.sock, params, body, timeout=90))
         if BAD.search(reply.stderr):
             raise php.PhpFailed(f"{method} {target}: {reply.stderr[:1500]}")
         return reply
@@ -95,35 +93,6 @@ class Site(php.Fpm):
         if m:
             return m[1], m[2]
         return path.rstrip("/") + "/index.php", None
-
-    def exchange(self, params, body):
-        """One FastCGI request: what it wrote to stdout and stderr."""
-        head = b""
-        for k, v in params.items():
-            k, v = k.encode(), v.encode()
-            for b in (k, v):
-                head += bytes([len(b)]) if len(b) < 128 else struct.pack(">I", len(b) | 1 << 31)
-            head += k + v
-        out, err = bytearray(), bytearray()
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(90)
-            s.connect(self.sock)
-            parts = [php.record(1, struct.pack(">HB5x", 1, 0)), php.record(4, head), php.record(4, b"")]
-            parts += [php.record(5, body[at:at + 32768]) for at in range(0, len(body), 32768)] + [php.record(5, b"")]
-            s.sendall(b"".join(parts))
-            f = s.makefile("rb")
-            while True:
-                frame = f.read(8)
-                if len(frame) < 8:
-                    raise ConnectionError(f"the worker closed without an end: {params['REQUEST_URI']}")
-                _, kind, _, length, padding = struct.unpack(">BBHHBx", frame)
-                data = f.read(length + padding)[:length]
-                if kind == 6:
-                    out += data
-                elif kind == 7:
-                    err += data
-                elif kind == 3:
-                    return out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
 
 
 class Browser:

@@ -124,6 +124,16 @@ def found_rows_is_the_clients_own(t):
 
 
 @case()
+def found_rows_is_kept_when_others_want_the_backend(t):
+    t.front(pool_max=1)
+    a, b = t.client(db="app"), t.client(db="app")
+    a.query("SELECT SQL_CALC_FOUND_ROWS id FROM counters LIMIT 3")
+    assert b.query("SELECT 1 UNION SELECT 2").rows
+    assert a.value("SELECT FOUND_ROWS()") == "10"
+    assert b.value("SELECT FOUND_ROWS()") == "2"
+
+
+@case()
 def found_rows_without_the_flag_is_the_clients_own(t):
     t.front(pool_max=2)
     a = t.client(db="app")

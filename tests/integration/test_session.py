@@ -473,6 +473,48 @@ def a_prepared_xa_transaction_outlives_its_client(t):
     assert c.value("SELECT COUNT(*) FROM log WHERE who = 'xa'") == "1"
 
 
+@case(each=["BEGIN", "begin /* c */ Work ;", "START TRANSACTION", "BEGIN -- x", "BEGIN # x", "START/**/TRANSACTION # x"])
+def a_begin_begins_in_every_spelling(t, sql):
+    t.front(pool_max=2)
+    a, b = t.client(db="app"), t.client(db="app")
+    assert a.query(sql).in_transaction
+    a.query("INSERT INTO log (who) VALUES ('spelling')")
+    assert b.value("SELECT COUNT(*) FROM log WHERE who = 'spelling'") == "0"
+    assert not a.query(sql.replace("BEGIN", "ROLLBACK") if "BEGIN" in sql else "ROLLBACK WORK -- x").in_transaction
+    assert a.value("SELECT COUNT(*) FROM log WHERE who = 'spelling'") == "0"
+
+
+@case(each=["goes", "resets", "idles in a transaction"])
+def profiles_are_seen_by_nobody_else(t, how):
+    t.front(pool_max=1, **({"idle_in_transaction_timeout": "1s"} if how.startswith("idles") else {}))
+    a = t.client(db="app")
+    a.query("SET profiling = 1")
+    a.query("SELECT n FROM counters LIMIT 1")
+    if how == "goes":
+        a.quit()
+    elif how == "resets":
+        a.reset()
+    else:
+        a.query("BEGIN")
+        a.query("SELECT n FROM counters LIMIT 1")
+    assert not t.client(db="app").query("SHOW PROFILES").rows
+
+
+@case(needs="sluice")
+def what_profiling_ends_is_one_backend(t):
+    f = t.front(pool_max=1)
+    a = t.client(db="app")
+    a.query("SET profiling = 1")
+    a.reset()
+    a.query("SELECT 1")
+    opened = f.sluice.metric("sluice_backend_connects_total", proto="mysql")
+    for _ in range(3):
+        a.query("CREATE TEMPORARY TABLE mine (id INT)")
+        a.reset()
+    a.query("SELECT 1")
+    assert f.sluice.metric("sluice_backend_connects_total", proto="mysql") == opened
+
+
 @case(needs="sluice")
 def a_transaction_begun_behind_a_read_may_idle_longer_than_backend_timeout(t):
     """The subject is time: a deadline of sluice's own questions must not outlive their answers."""

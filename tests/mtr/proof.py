@@ -5,8 +5,8 @@ import pathlib
 import re
 import stat
 
-# What Sluice asks for first on a connection that it has logged in (pool/ask.c): no client of mtr's does.
-FIRST_WORDS = ("SET session_track_", "SHOW SESSION VARIABLES WHERE Variable_name IN ('autocommit',")
+# What Sluice asks for first on a connection that it has logged in (pool/ask.c, killer.c): no client of mtr's does.
+FIRST_WORDS = ("SET session_track_", "SHOW SESSION VARIABLES WHERE Variable_name IN ('autocommit',", "KILL QUERY ")
 CONNECT = re.compile(r"^(?:\d{6} +\d+:\d\d:\d\d)?\t+ *(\d+) (Connect|Query|Change user|Init DB|Quit)\t(.*)")
 
 
@@ -32,8 +32,8 @@ class Sessions:
             self.first[number] = text if command == "Query" else command
 
     def strangers(self):
-        """Sessions that begin otherwise than Sluice's: {id: what they began with}. One that said nothing at all came
-        and went: a proof that an account refuses a wrong password, or a statement's KILL."""
+        """Sessions that begin otherwise than Sluice's: {id: what they began with}. One that said nothing came and
+        went: a proof of a password."""
         return {k: v for k, v in self.first.items() if v and v != "Quit" and not v.startswith(FIRST_WORDS)}
 
 

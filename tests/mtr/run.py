@@ -17,6 +17,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
 from harness import procs, sluice  # noqa: E402
 
+import neighbour  # noqa: E402
 import proof  # noqa: E402
 import suite  # noqa: E402
 from server import Server  # noqa: E402
@@ -24,6 +25,8 @@ from server import Server  # noqa: E402
 # A run takes a minute or two; a machine that does other things as well may need longer.
 RUN_LIMIT_S = 900
 NEEDED, OF = 142, 147
+# Two tests wait until the server has no more sessions than when they began: a pool that is larger since then shrinks.
+CONF = {"min_idle": 0, "idle_timeout": "1s"}
 
 
 def names_of(path):
@@ -61,15 +64,15 @@ class Report:
 class Stage:
     """A server, with or without a Sluice in front of it, and one run of mtr."""
 
-    def __init__(self, kept, direct):
-        self.direct = direct
-        self.kept = kept
-        shutil.rmtree(kept, ignore_errors=True)
+    def __init__(self, direct, disturbed):
+        self.direct, self.disturbed = direct, disturbed
+        procs.WORK.mkdir(parents=True, exist_ok=True)
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mtr.", dir=procs.WORK))
+        self.vardir = self.dir / "var"
+        (self.vardir / "log").mkdir(parents=True)
         # Unix socket paths are at most 107 bytes. mkdtemp's directories are closed to others.
         self.server_dir = pathlib.Path(tempfile.mkdtemp(prefix="sluice-db-"))
         self.front_dir = pathlib.Path(tempfile.mkdtemp(prefix="sluice-m-"))
-        self.vardir = kept / "var"
-        (self.vardir / "log").mkdir(parents=True)
         self.db = Server(self.vardir, self.server_dir, tcp=direct)
         self.sluice = None
 
@@ -78,7 +81,7 @@ class Stage:
         if self.direct:
             return
         self.before = self.db.status("Connections")
-        self.sluice = sluice.Sluice(self.front_dir / "s", f"mysql+unix://{self.db.sock}")
+        self.sluice = sluice.Sluice(self.front_dir / "s", f"mysql+unix://{self.db.sock}", conf={"mysql": CONF})
 
     def counts(self):
         """Connections since Sluice's start: what the server counted, what Sluice opened. Again, while Sluice is about
@@ -93,20 +96,34 @@ class Stage:
 
     def run(self, mtr_dir, names):
         front = self.db if self.direct else self.sluice
-        tmpdir = self.front_dir / "tmp"
-        argv = suite.arguments(front.sock, front.port, "root", self.vardir, tmpdir)
-        return suite.Run(mtr_dir, names, argv, self.kept / "mtr.log", RUN_LIMIT_S)
+        argv = suite.arguments(front.sock, front.port, "root", self.vardir, self.front_dir / "tmp")
+        if self.disturbed:
+            self.db.admin.query(neighbour.TABLE)
+            other = neighbour.Neighbour(front.sock)
+        try:
+            return suite.Run(mtr_dir, names, argv, self.dir / "mtr.log", RUN_LIMIT_S)
+        finally:
+            if self.disturbed:
+                other.stop()
+                print(f"meanwhile a neighbour came {other.clients} times, with {other.statements} statements",
+                      flush=True)
 
     def end(self, keep):
+        """Returns what was wrong with Sluice's end, and where the logs are, when they are kept."""
         complaint = self.sluice.finish() if self.sluice else None
-        if self.sluice and (keep or complaint):
-            shutil.copy(self.sluice.process.log_path, self.kept / "sluice.log")
+        if self.sluice:
+            shutil.copy(self.sluice.process.log_path, self.dir / "sluice.log")
         self.db.stop(signal.SIGKILL)
-        for folder in (self.server_dir, self.front_dir, self.db.data):
+        for folder in (self.server_dir, self.front_dir, self.db.data, self.vardir / "std_data"):
             shutil.rmtree(folder, ignore_errors=True)
         if not keep and not complaint:
-            shutil.rmtree(self.kept, ignore_errors=True)
-        return complaint
+            shutil.rmtree(self.dir, ignore_errors=True)
+            return complaint, None
+        kept = procs.WORK / "mtr" / ("direct" if self.direct else "sluice")
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.parent.mkdir(exist_ok=True)
+        self.dir.rename(kept)
+        return complaint, kept
 
 
 def prove(stage, report):
@@ -118,7 +135,8 @@ def prove(stage, report):
     strangers = sessions.strangers()
     report.check("proof: each session in the server's log begins with sluice's questions",
                  strangers or not sessions.first and "the log has no session at all",
-                 f"{len(sessions.first)} sessions, {len(sessions.refused)} logins refused")
+                 f"{len(sessions.first)} sessions, {len(sessions.refused)} logins refused, for "
+                 f"{int(stage.sluice.metric('sluice_clients_total'))} clients")
     counted, opened = stage.counts()
     report.check("proof: the server counted as many connections as sluice opened",
                  counted != opened and f"the server counted {counted}, sluice {opened}", f"{opened} connections")
@@ -136,20 +154,19 @@ def settled(stage, report):
         report.bad("no pin is left", str(e))
 
 
-def judge(run, names, known, direct_run, report):
-    """One verdict a test. direct_run(names): the same without Sluice, for those that failed without a reason known."""
-    failed = [n for n in names if run.verdicts[n][0] == "fail"]
-    puzzling = [n for n in failed if n not in known]
-    direct = direct_run(puzzling) if puzzling and direct_run else {}
+def judge(verdicts, names, known, direct, report):
+    """One verdict a test. direct(names): the verdicts without Sluice, for those that failed for no known reason."""
+    puzzling = [n for n in names if verdicts[n][0] == "fail" and n not in known]
+    without = direct(puzzling) if puzzling and direct else {}
     for name in names:
-        verdict, text = run.verdicts[name]
+        verdict, text = verdicts[name]
         if verdict == "pass":
-            report.ok(name, "listed in known.list, and yet passes" if name in known and direct_run else "")
+            report.ok(name, "known.list says that it cannot" if name in known and direct else "")
         elif verdict != "fail":
             report.skip(name, text)
-        elif direct.get(name, ("pass",))[0] != "pass":
+        elif without.get(name, ("pass",))[0] != "pass":
             report.skip(name, "fails without sluice, too")
-        elif name in known and direct_run:
+        elif name in known and direct:
             report.skip(name, known[name])
         else:
             report.bad(name, text)
@@ -157,9 +174,10 @@ def judge(run, names, known, direct_run, report):
 
 def arguments():
     p = argparse.ArgumentParser(description="MariaDB's own test suite through Sluice (SLUICE=PATH: another binary).")
-    p.add_argument("-k", action="append", metavar="PATTERN", help="only tests whose name holds PATTERN (or matches it)")
+    p.add_argument("-k", action="append", metavar="PATTERN", help="only tests whose name holds PATTERN")
     p.add_argument("--list", action="store_true", help="print the tests and end")
     p.add_argument("--direct", action="store_true", help="no proxy: is it the test, or Sluice?")
+    p.add_argument("--neighbour", action="store_true", help="beside them a client that moves all state, all the time")
     p.add_argument("--keep", action="store_true", help="keep logs, also when all is well")
     return p.parse_args()
 
@@ -175,25 +193,24 @@ def missing(options):
 
 
 def staged(names, direct, options, report=None):
-    """Starts, runs, proves, ends. The run; what is wrong with Sluice's end is reported."""
-    stage = Stage(procs.WORK / "mtr" / ("direct" if direct else "sluice"), direct)
+    """Starts, runs, proves, ends. The run's verdicts; the proofs go to the report."""
+    stage = Stage(direct, options.neighbour and not direct)
     keep = True
     try:
         stage.start(suite.folder())
         run = stage.run(suite.folder(), names)
-        keep = options.keep or any(v[0] == "fail" for v in run.verdicts.values())
         if not direct:
             settled(stage, report)
             prove(stage, report)
+        keep = options.keep or any(v[0] == "fail" for v in run.verdicts.values()) or report and report.failed
     finally:
-        complaint = stage.end(keep)
-    if report and not direct:
+        complaint, kept = stage.end(keep)
+    if not direct:
         report.check("sluice ends well", complaint)
-    where = "direct" if direct else "through sluice"
     good = sum(v[0] == "pass" for v in run.verdicts.values())
-    print(f"{where}: {good} of {len(names)} tests pass ({run.seconds:.0f} s)"
-          + (f"; logs: {stage.kept}" if keep else ""), flush=True)
-    return run
+    print(f"{'direct' if direct else 'through sluice'}: {good} of {len(names)} tests pass ({run.seconds:.0f} s)"
+          + (f"; logs: {kept}" if kept else ""), flush=True)
+    return run.verdicts
 
 
 def main():
@@ -217,9 +234,12 @@ def main():
     for name in set(names) - set(there):
         report.skip(name, "this mysql-test does not have it")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    run = staged(there, options.direct, options, report)
-    again = None if options.direct else lambda some: staged(some, True, options).verdicts
-    judge(run, there, known, again, report)
+    verdicts = staged(there, options.direct, options, report)
+    direct = None if options.direct else lambda some: staged(some, True, options)
+    judge(verdicts, there, known, direct, report)
+    if len(there) == OF:
+        good = sum(v[0] == "pass" for v in verdicts.values())
+        report.check(f"at least {NEEDED} of {OF} pass", good < NEEDED and f"{good} pass", f"{good} pass")
     return report.total()
 
 

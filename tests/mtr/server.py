@@ -16,7 +16,8 @@ OPTIONS = ["--character-set-server=latin1", "--default-storage-engine=myisam", "
            "--max-heap-table-size=1M", "--use-stat-tables=preferably", "--histogram-type=json_hb",
            "--innodb-buffer-pool-size=8M", "--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0",
            "--innodb-flush-method=nosync", "--skip-log-bin", "--performance-schema=ON"]
-PREPARE = ["DELETE FROM mysql.global_priv WHERE user = ''", "ALTER TABLE mysql.gtid_slave_pos ENGINE=Aria TRANSACTIONAL=0",
+PREPARE = ["DELETE FROM mysql.global_priv WHERE user = ''",
+           "ALTER TABLE mysql.gtid_slave_pos ENGINE=Aria TRANSACTIONAL=0",
            "CREATE DATABASE IF NOT EXISTS test CHARACTER SET latin1 COLLATE latin1_swedish_ci",
            "CREATE DATABASE mtr CHARACTER SET latin1 COLLATE latin1_swedish_ci", "FLUSH PRIVILEGES"]
 

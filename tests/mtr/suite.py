@@ -8,17 +8,19 @@ import time
 from harness.procs import Process, Timeout
 
 PLACES = ["/usr/share/mysql/mysql-test", "/usr/share/mariadb/mariadb-test", "/usr/share/mysql/mariadb-test"]
-LINE = re.compile(rb"^(main\.[\w.-]+)(?: '[^']*')?(?: w\d+)? +\[ (pass|fail|skipped|disabled|retry-\w+) \] *(.*)$", re.M)
+SCRIPT = "mysql-test-run.pl"
+LINE = re.compile(rb"^(main\.[\w.-]+)(?: '[^']*')?(?: w\d+)? +"
+                  rb"\[ (pass|fail|skipped|disabled|retry-\w+) \] *(.*)$", re.M)
 
 
 def folder():
     """mysql-test's directory, or None."""
     wanted = [os.environ["MYSQL_TEST_DIR"]] if "MYSQL_TEST_DIR" in os.environ else PLACES
-    return next((pathlib.Path(p) for p in wanted if pathlib.Path(p, "mysql-test-run.pl").exists()), None)
+    return next((pathlib.Path(p) for p in wanted if pathlib.Path(p, SCRIPT).exists()), None)
 
 
 def arguments(sock, port, user, vardir, tmpdir):
-    return ["perl", "mysql-test-run.pl", "--extern", f"socket={sock}", "--extern", f"port={port}",
+    return ["perl", SCRIPT, "--extern", f"socket={sock}", "--extern", f"port={port}",
             "--extern", f"user={user}", "--force", "--retry=0", "--max-test-fail=0", "--parallel=1",
             "--testcase-timeout=3", f"--vardir={vardir}", f"--tmpdir={tmpdir}"]
 

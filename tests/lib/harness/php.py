@@ -69,29 +69,7 @@ class Fpm:
         path = str(SCRIPTS / script)
         params = {"SCRIPT_FILENAME": path, "SCRIPT_NAME": "/" + script, "REQUEST_METHOD": "GET",
                   "QUERY_STRING": query, "SERVER_PROTOCOL": "HTTP/1.1", "REQUEST_URI": f"/{script}?{query}"}
-        body = b""
-        for k, v in params.items():
-            for b in (k.encode(), v.encode()):
-                body += bytes([len(b)]) if len(b) < 128 else struct.pack(">I", len(b) | 1 << 31)
-            body += k.encode() + v.encode()
-        out, err = bytearray(), bytearray()
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(timeout)
-            s.connect(self.sock)
-            s.sendall(record(1, struct.pack(">HB5x", 1, 0)) + record(4, body) + record(4, b"") + record(5, b""))
-            f = s.makefile("rb")
-            while True:
-                head = f.read(8)
-                if len(head) < 8:
-                    raise ConnectionError("the worker closed without an end")
-                _, kind, _, length, padding = struct.unpack(">BBHHBx", head)
-                data = f.read(length + padding)[:length]
-                if kind == 6:
-                    out += data
-                elif kind == 7:
-                    err += data
-                elif kind == 3:
-                    return out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+        return exchange(self.sock, params, timeout=timeout)
 
     def json(self, script, query="", timeout=60):
         out, err = self.get(script, query, timeout)
@@ -106,3 +84,33 @@ class Fpm:
 
 def record(kind, data):
     return struct.pack(">BBHHBx", 1, kind, 1, len(data), 0) + data
+
+
+def exchange(sock, params, body=b"", timeout=60):
+    """One FastCGI request: what it wrote to stdout and stderr, as texts; ConnectionError when the worker died."""
+    head = b""
+    for k, v in params.items():
+        k, v = k.encode(), v.encode()
+        for b in (k, v):
+            head += bytes([len(b)]) if len(b) < 128 else struct.pack(">I", len(b) | 1 << 31)
+        head += k + v
+    out, err = bytearray(), bytearray()
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(timeout)
+        s.connect(sock)
+        parts = [record(1, struct.pack(">HB5x", 1, 0)), record(4, head), record(4, b"")]
+        parts += [record(5, body[at:at + 32768]) for at in range(0, len(body), 32768)] + [record(5, b"")]
+        s.sendall(b"".join(parts))
+        f = s.makefile("rb")
+        while True:
+            frame = f.read(8)
+            if len(frame) < 8:
+                raise ConnectionError(f"the worker closed without an end: {params['REQUEST_URI']}")
+            _, kind, _, length, padding = struct.unpack(">BBHHBx", frame)
+            data = f.read(length + padding)[:length]
+            if kind == 6:
+                out += data
+            elif kind == 7:
+                err += data
+            elif kind == 3:
+                return out.decode("utf-8", "replace"), err.decode("utf-8", "replace")

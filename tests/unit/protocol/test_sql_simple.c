@@ -92,13 +92,9 @@ static void read_prefixes(const char *text, uint32_t mode)
 /* ---- SET ---- */
 
 static const char *const targets[] = {
-    [SQL_SET_SESSION] = "session",
-    [SQL_SET_GLOBAL] = "global",
-    [SQL_SET_USER] = "user",
-    [SQL_SET_NAMES] = "names",
-    [SQL_SET_CHARSET] = "charset",
-    [SQL_SET_OTHER] = "other",
-    [SQL_SET_TRANSACTION] = "transaction",
+    [SQL_SET_SESSION] = "session", [SQL_SET_GLOBAL] = "global",
+    [SQL_SET_USER] = "user",       [SQL_SET_NAMES] = "names",
+    [SQL_SET_CHARSET] = "charset", [SQL_SET_TRANSACTION] = "transaction",
 };
 
 /* `target name=value` of each item, with space between: a string's value in quotes, DEFAULT as <>,
