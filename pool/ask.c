@@ -482,11 +482,11 @@ static bool take_answer(struct backend *b, enum ask kind, struct bytes reply,
     return true;
 }
 
-static void note_error(struct lend_error *error, const struct mysql_err *err)
+static void note_error(struct lend_error *error, enum ask kind, const struct mysql_err *err)
 {
     if (error->code)
         return; /* the first one tells */
-    error->failure = LEND_REFUSED;
+    error->failure = kind == ASK_PREPARE ? LEND_UNPREPARED : LEND_REFUSED;
     error->code = err->code;
     memcpy(error->sqlstate, err->sqlstate, sizeof error->sqlstate);
     (void)snprintf(error->message, sizeof error->message, "%.*s", (int)err->message.len,
@@ -541,7 +541,7 @@ static enum wire_result next_answer(struct backend *b, struct bytes in, struct l
         return r;
     b->asks.answered++;
     if (result.is_error) {
-        note_error(error, &result.err);
+        note_error(error, kind, &result.err);
         if (kind == ASK_SET) /* how far it got is not known */
             session_state_set_settings(b->pool->target->names, &b->session, NULL);
         return ask_is_fatal(kind) ? WIRE_BAD : WIRE_DONE;

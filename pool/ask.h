@@ -43,6 +43,7 @@ enum lend_failure {
     LEND_QUEUE_TIMEOUT, /* all are held */
     LEND_BACKEND_DOWN,
     LEND_REFUSED,       /* restoring the state failed: the server's own ERR */
+    LEND_UNPREPARED,    /* the PREPARE in front of an EXECUTE failed: likewise */
     LEND_ID_LOST,       /* LAST_INSERT_ID() was wanted, and its backend went */
     LEND_LOGIN_REFUSED, /* the server refused the login: its own ERR */
 };

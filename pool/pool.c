@@ -205,7 +205,10 @@ bool pool_state_is_known(struct lessee *l)
 {
     struct pool *p = l->pool;
     if (!l->state.settings && p->baseline)
-        l->state.settings = settings_ref(p->baseline);
+        l->state.settings =
+            l->ignores_space
+                ? settings_ignoring_space(names_settings(p->target->names), p->baseline)
+                : settings_ref(p->baseline);
     return charset_is_known(l) && l->state.settings;
 }
 
@@ -603,11 +606,6 @@ void pool_start_reset(struct backend *b)
     struct ask_batch batch;
     struct names *names = b->pool->target->names;
     pool_disown(b);
-    /* IGNORE_SPACE is a flag of the login that a reset loses on MariaDB. */
-    if (b->pool->flags & MYSQL_CAP_IGNORE_SPACE) {
-        backend_end(b, BACKEND_END_DIRTY, NULL);
-        return;
-    }
     names_unref(names, b->baseline_charset);
     b->baseline_charset = names_ref(names, b->session.charset);
     b->deadline_ms = b->since_ms + (uint64_t)options_of(b->pool)->backend_timeout_ms;
@@ -869,7 +867,7 @@ void pool_ask(struct lessee *l, const char *question)
 bool pool_bring(struct lessee *l)
 {
     l->backend->restore_error.code = 0;
-    return !l->prepared || restore_ask(l->backend) != RESTORE_WAIT;
+    return !(l->prepared || l->wants_fresh) || restore_ask(l->backend) != RESTORE_WAIT;
 }
 
 void pool_on_answered(struct backend *b)

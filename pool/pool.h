@@ -15,8 +15,7 @@
 
 /* Capability flags that are part of a key. */
 enum {
-    POOL_KEY_FLAGS =
-        1u << 1 /* FOUND_ROWS */ | 1u << 7 /* LOCAL_FILES */ | 1u << 8 /* IGNORE_SPACE */,
+    POOL_KEY_FLAGS = 1u << 1 /* FOUND_ROWS */ | 1u << 7 /* LOCAL_FILES */,
 };
 
 /* What the pool tells who borrows. Called from the loop, never from inside a pool_* call of the
@@ -53,10 +52,11 @@ struct lessee {
     uint64_t last_insert_id;
     enum last_id_where last_id_where;
     uint8_t charset_number; /* collation number of its login, for a charset not yet known by name */
-    bool wants_last_id;     /* it is asked for: an unknown one is refused */
-    bool keeps;             /* holds its backend between statements */
-    bool wants_pin;         /* will keep it between statements: max_pinned is about such */
-    bool wants_fresh;       /* reset it first, so that nothing of a statement before is left */
+    bool ignores_space;  /* its fresh session has IGNORE_SPACE in sql_mode: a flag of its login */
+    bool wants_last_id;  /* it is asked for: an unknown one is refused */
+    bool keeps;          /* holds its backend between statements */
+    bool wants_pin;      /* will keep it between statements: max_pinned is about such */
+    bool wants_fresh;    /* reset it first, so that nothing of a statement before is left */
     bool may_follow;     /* its statement only reads: it may be written behind questions that cannot
                             change what it does */
     bool leaves_nothing; /* what it runs leaves ROW_COUNT() and FOUND_ROWS() as they are: a PREPARE

@@ -50,12 +50,13 @@ static bool is_suspect_to(const struct backend *b, const struct lessee *l)
     return b->suspect && b->last_owner != l && !l->keeps;
 }
 
-/* What the owner before needs to know of the backend, and what it must not hand on. */
+/* What the owner of LAST_INSERT_ID() there needs to know, and what must not be handed on. */
 static void ask_for_owner(struct ask_batch *batch, struct backend *b, const struct lessee *l)
 {
-    if (b->id_owner && b->id_owner != l)
+    bool resets = l->wants_fresh || is_suspect_to(b, l);
+    if (b->id_owner && (b->id_owner != l || resets))
         ask_query(batch, ASK_LAST_ID, "SELECT LAST_INSERT_ID() LIMIT 1");
-    if (l->wants_fresh || is_suspect_to(b, l)) {
+    if (resets) {
         b->pool->target->stats.resets_suspect++;
         names_unref(b->pool->target->names, b->baseline_charset);
         b->baseline_charset = names_ref(b->pool->target->names, b->session.charset);

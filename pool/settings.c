@@ -211,6 +211,27 @@ struct settings *settings_with(struct settings_table *t, const struct settings *
     return s;
 }
 
+struct settings *settings_ignoring_space(struct settings_table *t, struct settings *base)
+{
+    /* The modes that both servers write in front of it. */
+    static const char *const before[] = {"REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES"};
+    struct bytes mode = names_text(t->names, base->value[VARIABLE_sql_mode]);
+    if (list_has(mode, "IGNORE_SPACE"))
+        return settings_ref(base);
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++)
+        if (list_has(mode, before[i]))
+            at += strlen(before[i]) + (at + strlen(before[i]) < mode.len); /* and its comma */
+    const char *glue[2] = {at == mode.len && at ? "," : "", at < mode.len ? "," : ""};
+    size_t room = mode.len + sizeof ",IGNORE_SPACE,";
+    char *text = xmalloc(room);
+    int len = snprintf(text, room, "%.*s%sIGNORE_SPACE%s%.*s", (int)at, (const char *)mode.at,
+                       glue[0], glue[1], (int)(mode.len - at), (const char *)mode.at + at);
+    struct settings *s = settings_with(t, base, VARIABLE_sql_mode, bytes_of(text, (size_t)len));
+    free(text);
+    return s;
+}
+
 struct settings *settings_ref(struct settings *s)
 {
     if (s)

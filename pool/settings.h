@@ -42,6 +42,9 @@ struct settings *settings_make(struct settings_table *t, const name_id value[VAR
 /* `base` with one value changed (base may be the result); a reference of the caller's. */
 struct settings *settings_with(struct settings_table *t, const struct settings *base,
                                enum variable v, struct bytes value);
+/* `base` with IGNORE_SPACE in sql_mode, as the servers set it for a login with that flag; a
+ * reference of the caller's. */
+struct settings *settings_ignoring_space(struct settings_table *t, struct settings *base);
 struct settings *settings_ref(struct settings *s); /* NULL is fine */
 void settings_unref(struct settings_table *t, struct settings *s);
 size_t settings_count(const struct settings_table *t);

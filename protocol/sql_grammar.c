@@ -104,6 +104,9 @@ static void call_word(struct sql_scan *s, enum sql_word word)
     case SQL_CALL_SEQUENCE:
         flags = SQL_F_SEQUENCE | (mariadb ? 0 : SQL_F_UNKNOWN_FUNCTION);
         break;
+    case SQL_CALL_SEQUENCE_LAST:
+        flags = mariadb ? SQL_F_SEQUENCE | SQL_F_SEQUENCE_LAST : SQL_F_UNKNOWN_FUNCTION;
+        break;
     }
     if (s->gap && sql_word_is_tight(word) && (s->mode & SQL_MODE_IGNORE_SPACE) == 0)
         flags = SQL_F_UNKNOWN_FUNCTION;
@@ -224,8 +227,10 @@ static void on_keyword(struct sql_scan *s, enum sql_word word)
         flags = SQL_F_FOR_UPDATE;
     else if (word == W_sql_calc_found_rows)
         flags = SQL_F_CALC_FOUND_ROWS;
-    else if (word == W_value && (s->prev_word == W_next || s->prev_word == W_previous))
+    else if (word == W_value && s->prev_word == W_next)
         flags = SQL_F_SEQUENCE;
+    else if (word == W_value && s->prev_word == W_previous)
+        flags = SQL_F_SEQUENCE | SQL_F_SEQUENCE_LAST;
     s->flags |= flags;
 }
 
@@ -306,8 +311,10 @@ static void on_name(struct sql_scan *s, struct sql_token t)
 {
     if (t.type != T_WORD || (s->mode & SQL_MODE_MARIADB) == 0)
         return;
-    if (t.word == W_nextval || t.word == W_currval)
+    if (t.word == W_nextval)
         s->flags |= SQL_F_SEQUENCE;
+    if (t.word == W_currval)
+        s->flags |= SQL_F_SEQUENCE | SQL_F_SEQUENCE_LAST;
 }
 
 /* What a token means whatever the statement is. */

@@ -585,6 +585,13 @@ void sql_lead_token(struct sql_scan *s, struct sql_token t, enum sql_word word)
     }
 }
 
+static bool is_tracker(enum sql_word word)
+{
+    return word == W_session_track_schema || word == W_session_track_system_variables ||
+           word == W_session_track_state_change || word == W_session_track_transaction_info ||
+           word == W_session_track_gtids;
+}
+
 void sql_lead_variable(struct sql_scan *s, enum sql_word word)
 {
     bool set = s->target;
@@ -599,5 +606,5 @@ void sql_lead_variable(struct sql_scan *s, enum sql_word word)
     else if (word == W_pseudo_thread_id)
         s->flags |= SQL_F_CONNECTION_ID | (set ? SQL_F_SYSTEM_VARIABLE : 0);
     else
-        s->flags |= SQL_F_SYSTEM_VARIABLE;
+        s->flags |= SQL_F_SYSTEM_VARIABLE | (is_tracker(word) ? SQL_F_TRACKERS : 0);
 }

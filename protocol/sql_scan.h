@@ -87,9 +87,11 @@ enum sql_flag {
     SQL_F_SET_ONLY_NAMES =
         1 << 24, /* the whole text is SET NAMES x [COLLATE y] (or SET CHARACTER SET: not set) with
                     plain words or quoted literals; names_* are filled */
-    SQL_F_USE_ONLY = 1 << 25, /* the whole text is USE name */
-    SQL_F_TOO_LONG = 1 << 26, /* an unquoted name above SQL_NAME_MAX_BYTES; scanned on */
-    SQL_F_ASSIGNS = 1 << 27,  /* := to a user variable */
+    SQL_F_USE_ONLY = 1 << 25,      /* the whole text is USE name */
+    SQL_F_TOO_LONG = 1 << 26,      /* an unquoted name above SQL_NAME_MAX_BYTES; scanned on */
+    SQL_F_ASSIGNS = 1 << 27,       /* := to a user variable */
+    SQL_F_TRACKERS = 1 << 29,      /* @@session_track_*, read or set */
+    SQL_F_SEQUENCE_LAST = 1 << 28, /* with SQL_F_SEQUENCE: LASTVAL, PREVIOUS VALUE FOR, x.CURRVAL */
 };
 
 enum {

@@ -175,6 +175,7 @@ static bool take_target(struct sql_reader *r, struct sql_assignment *a, bool sco
         struct sql_system system;
         bool taken = sql_take_system(r, &system);
         a->target = system.global ? SQL_SET_GLOBAL : SQL_SET_SESSION;
+        a->untold = !system.scoped;
         a->name = system.name;
         return taken;
     }

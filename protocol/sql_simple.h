@@ -45,6 +45,7 @@ struct sql_assignment {
     uint8_t kind;      /* enum sql_value */
     bool quoted;       /* the literal was a string */
     bool once;         /* TRANSACTION without SESSION: the next one only */
+    bool untold;       /* @@name without a scope: MariaDB sets it, and no tracker tells [seen] */
     struct bytes name; /* of a variable: without quotes and scope, letters as they stand; may hold a
                           dot (structured variables). Empty for NAMES, CHARSET, TRANSACTION */
     struct bytes value;   /* of a literal, without its quotes; empty else */

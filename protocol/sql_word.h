@@ -31,6 +31,7 @@ enum sql_call {
     SQL_CALL_LAST_STATE,    /* tells of the statement before */
     SQL_CALL_CONNECTION_ID, /* takes or gives a number of this connection */
     SQL_CALL_SEQUENCE,      /* MariaDB's; somebody's own on MySQL */
+    SQL_CALL_SEQUENCE_LAST, /* likewise; tells of a call before */
 };
 
 /* For each pair of first letters, the set of lengths that a word with them may have. Filled before

@@ -221,6 +221,7 @@ static enum auth_result let_in(struct session *s)
     s->account->used_ms = loop_now_ms(s->proxy->loop);
     l->pool = pool_get(a->account, s->caps);
     l->charset_number = a->charset;
+    l->ignores_space = (s->caps & MYSQL_CAP_IGNORE_SPACE) != 0;
     l->last_id_where = LAST_ID_KNOWN;
     l->last_insert_id = 0;
     session_state_fini(names, &l->state);

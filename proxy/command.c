@@ -201,11 +201,26 @@ static void let_go(struct session *s)
     session_give_back_dirty(s);
 }
 
+/* A role outlives COM_RESET_CONNECTION on both servers: the backend that has it is reset and stays
+ * with the client. False: there is none, or it has what a reset does not end. */
+static bool reset_with_role(struct session *s)
+{
+    if (!(s->pins & PIN_ROLE) || (s->pins & PIN_XA) || s->profiled)
+        return false;
+    session_unpin(s);
+    session_set_pins(s, PIN_ROLE);
+    s->begun = false;
+    s->lessee.wants_fresh = true;
+    return true;
+}
+
 static enum command_verdict reset_connection(struct session *s)
 {
     struct lessee *l = &s->lessee;
     struct names *names = s->proxy->target->names;
-    let_go(s);
+    bool stays = reset_with_role(s);
+    if (!stays)
+        let_go(s);
     pool_forget_statement(l);
     session_forget_last(s);
     statements_clear(&s->statements, l->pool->prepared);
@@ -216,7 +231,9 @@ static enum command_verdict reset_connection(struct session *s)
     l->state.charset = 0;
     if (!s->proxy->target->mariadb)
         l->charset_number = 0;
-    return answer_ok(s);
+    else
+        l->ignores_space = false; /* MySQL keeps what the login's flag has set [seen] */
+    return stays ? COMMAND_SCHEMA : answer_ok(s);
 }
 
 /* In the servers' words. */
@@ -271,6 +288,8 @@ static enum command_verdict change_user(struct session *s, struct bytes payload)
     /* COM_SET_OPTION holds over it. */
     s->caps = multi_statements ? s->caps | MYSQL_CAP_MULTI_STATEMENTS
                                : s->caps & ~(uint32_t)MYSQL_CAP_MULTI_STATEMENTS;
+    if (s->proxy->target->mariadb) /* as over a reset */
+        s->caps &= ~(uint32_t)MYSQL_CAP_IGNORE_SPACE;
     s->deadline_ms =
         loop_now_ms(s->proxy->loop) + (uint64_t)s->proxy->options->mysql.login_timeout_ms;
     switch (auth_begin_change(s, payload)) {

@@ -11,7 +11,7 @@
 enum command_verdict {
     COMMAND_RUN,      /* plan is filled: lend and send */
     COMMAND_ANSWERED, /* done, its answer is sent */
-    COMMAND_SCHEMA,   /* lessee.state.schema is set: bring a backend there, then OK */
+    COMMAND_SCHEMA,   /* bring a backend, or the one that is held, into lessee.state; then OK */
     COMMAND_LOGIN,    /* COM_CHANGE_USER: the LOGIN state goes on */
     COMMAND_QUIT,
     COMMAND_ENDED, /* the session has been ended */

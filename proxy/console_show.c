@@ -52,10 +52,8 @@ static void put_wait(struct console_rows *r, uint64_t ms)
 static void put_flags(struct console_rows *r, uint32_t flags)
 {
     char text[64];
-    int len =
-        snprintf(text, sizeof text, "%s%s%s", flags & MYSQL_CAP_FOUND_ROWS ? "found_rows " : "",
-                 flags & MYSQL_CAP_LOCAL_FILES ? "local_files " : "",
-                 flags & MYSQL_CAP_IGNORE_SPACE ? "ignore_space " : "");
+    int len = snprintf(text, sizeof text, "%s%s", flags & MYSQL_CAP_FOUND_ROWS ? "found_rows " : "",
+                       flags & MYSQL_CAP_LOCAL_FILES ? "local_files " : "");
     console_rows_bytes(r, bytes_of(text, len > 0 ? (size_t)len - 1 : 0));
 }
 

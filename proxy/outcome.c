@@ -109,8 +109,9 @@ static void note_last_id(struct session *s, const struct mysql_reply *r)
         s->plan.dml && r->had_rows; /* INSERT .. RETURNING ends by an OK without an id */
     if (s->plan.command == MYSQL_COM_STMT_PREPARE)
         return;
-    if (r->insert_id || returned_rows || (s->plan.facts.flags & SQL_F_SETS_LAST_INSERT_ID) ||
-        (s->plan.pins & unsure))
+    bool half_done = s->plan.dml && r->error_code; /* the first of its rows may have had an id */
+    if (r->insert_id || returned_rows || half_done ||
+        (s->plan.facts.flags & SQL_F_SETS_LAST_INSERT_ID) || (s->plan.pins & unsure))
         pool_last_id_in_backend(&s->lessee);
 }
 

@@ -71,6 +71,7 @@ struct set_facts {
     bool charset;  /* character sets are among it */
     bool literal;  /* its effect depends on nothing but the text and the session's state */
     bool settings; /* sets something virtual */
+    bool untold;   /* in a way that this server's trackers do not tell of */
 };
 
 static struct set_facts set_facts_of(const struct session *s, struct bytes text)
@@ -88,6 +89,7 @@ static struct set_facts set_facts_of(const struct session *s, struct bytes text)
             f.known = f.known && is_virtual(s, a->name);
             f.charset = f.charset || is_charset_variable(a->name);
             f.settings = true;
+            f.untold = f.untold || (a->untold && s->proxy->target->mariadb);
             f.profiling = f.profiling || sql_text_is(a->name, "profiling");
             break;
         case SQL_SET_NAMES:
@@ -116,7 +118,7 @@ static void plan_set(struct session *s, const struct set_facts *f)
     if (only(p->facts.kinds, SQL_SET) && f->known) {
         p->explained = true;
         /* No tracker tells of a collation, and = DEFAULT reports the value before [seen]. */
-        p->reread = f->charset || (f->settings && !f->literal);
+        p->reread = f->charset || f->untold || (f->settings && !f->literal);
         return;
     }
     if ((p->facts.flags & told_apart) &&
@@ -125,7 +127,7 @@ static void plan_set(struct session *s, const struct set_facts *f)
     /* MariaDB's SET STATEMENT ends with its statement, but for what cannot be told. */
     p->pins |= PIN_SESSION_VARIABLE;
     s->profiled = s->profiled || f->profiling;
-    p->reread = !f->readable || f->charset || (f->settings && !f->literal);
+    p->reread = !f->readable || f->charset || f->untold || (f->settings && !f->literal);
 }
 
 /* ---- the plan ---- */
@@ -349,6 +351,14 @@ static bool reads_only_virtual(const struct session *s, struct bytes text)
     return true;
 }
 
+/* MariaDB executes in the schema of the PREPARE and goes back to the session's own behind it, so that
+ * a USE that was prepared in another one has no effect [seen]. */
+static bool is_prepared_here(const struct session *s)
+{
+    const struct prepared *p = s->plan.prepared;
+    return !p || p->state.schema == s->lessee.state.schema;
+}
+
 bool query_answer(struct session *s, struct bytes text, bool prepared)
 {
     const struct prepared_facts *f = &s->plan.facts;
@@ -361,7 +371,8 @@ bool query_answer(struct session *s, struct bytes text, bool prepared)
     if (only(f->kinds, SQL_SET))
         return s->plan.literal && answer_known(s, text, prepared);
     if (only(f->kinds, SQL_USE))
-        return (f->flags & SQL_F_USE_ONLY) && answer_known(s, text, prepared);
+        return (f->flags & SQL_F_USE_ONLY) && is_prepared_here(s) &&
+               answer_known(s, text, prepared);
     if (only(f->kinds, SQL_SELECT) && f->flags == SQL_F_SYSTEM_VARIABLE)
         return reads_only_virtual(s, text) && answer_known(s, text, prepared);
     return false;

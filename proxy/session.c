@@ -82,8 +82,10 @@ uint32_t session_scan_mode(const struct session *s)
     const struct target *t = s->proxy->target;
     const struct settings *settings = s->lessee.state.settings;
     uint32_t mode = t->mariadb ? SQL_MODE_MARIADB : 0;
-    if (!settings && s->lessee.pool)
+    if (!settings && s->lessee.pool) {
         settings = s->lessee.pool->baseline;
+        mode |= s->lessee.ignores_space ? SQL_MODE_IGNORE_SPACE : 0;
+    }
     if (settings)
         mode |= settings->scan_mode;
     const struct backend *b = backend_of(s);
@@ -314,14 +316,17 @@ static void send_lend_error(struct session *s, uint8_t seq)
         session_send_error(s, seq, MYSQL_ERROR_REFUSED, STATE_IS_GONE);
         break;
     case LEND_REFUSED:
-        if (s->state == SESSION_QUEUED && !s->plan.prepared) {
+        if (s->state == SESSION_QUEUED) {
             (void)snprintf(text, sizeof text,
-                           "sluice: the state of the session cannot be restored: %s", e->message);
+                           "sluice: the state of the session cannot be restored: %s; set it anew "
+                           "(USE, SET) or connect anew",
+                           e->message);
             session_send_err(s, seq, e->code, e->sqlstate, bytes_text(text));
             break;
         }
         session_send_err(s, seq, e->code, e->sqlstate, bytes_text(e->message));
         break;
+    case LEND_UNPREPARED:
     case LEND_LOGIN_REFUSED:
         session_send_err(s, seq, e->code, e->sqlstate, bytes_text(e->message));
         break;
@@ -343,7 +348,18 @@ void session_schema_back(struct session *s)
     names_unref(s->proxy->target->names, wrong);
 }
 
-/* The schema of a login, of COM_INIT_DB. */
+/* Its error stands behind the warnings of the statement before on MySQL, and in their place on
+ * MariaDB [seen]; the backend that has told it has gone to others. */
+static void note_schema_refused(struct session *s)
+{
+    pool_forget_last_state(&s->lessee);
+    s->last.clean = s->last.row_count_known = false;
+    s->last.warnings = (uint16_t)(s->proxy->target->mariadb ? 1 : s->last.warnings + 1);
+    free(s->replay);
+    s->replay = NULL;
+}
+
+/* The schema of a login, of COM_INIT_DB; the held backend of a COM_RESET_CONNECTION. */
 static enum session_state_id step_schema(struct session *s)
 {
     uint8_t seq = s->auth ? auth_ok_seq(s) : 1;
@@ -357,14 +373,18 @@ static enum session_state_id step_schema(struct session *s)
             session_end(s, CLOSE_LOGIN_REFUSED);
             return SESSION_CLOSING;
         }
-        session_schema_back(s);
+        if (s->plan.command == MYSQL_COM_INIT_DB) {
+            session_schema_back(s);
+            note_schema_refused(s);
+        }
         return SESSION_READY;
     }
     if (!s->lent)
         return SESSION_SCHEMA;
     forget_lend(s);
-    account_schema_proven(s->account, s->lessee.state.schema);
-    pool_give_back(&s->lessee);
+    if (s->lessee.state.schema)
+        account_schema_proven(s->account, s->lessee.state.schema);
+    session_settle(s);
     names_unref(s->proxy->target->names, s->schema_before);
     s->schema_before = 0;
     session_send_ok(s, seq);
@@ -416,12 +436,17 @@ static void drop_request(struct session *s)
     s->spool = NULL;
 }
 
-static enum session_state_id refuse_own(struct session *s)
+static enum session_state_id refuse_run(struct session *s, const char *why)
 {
-    session_send_error(s, 1, MYSQL_ERROR_REFUSED, STATE_IS_GONE);
+    session_send_error(s, 1, MYSQL_ERROR_REFUSED, why);
     drop_request(s);
     session_plan_clear(s);
     return SESSION_READY;
+}
+
+static enum session_state_id refuse_own(struct session *s)
+{
+    return refuse_run(s, STATE_IS_GONE);
 }
 
 /* What it asks is known from the packets of the statement before: it may run anywhere, and the
@@ -509,6 +534,21 @@ static enum session_state_id lend_own(struct session *s)
     return refuse_own(s);
 }
 
+/* Why the command cannot be served on a connection of a pool; NULL: it can. */
+static const char *refusal_of(const struct session *s)
+{
+    uint32_t flags = s->plan.facts.flags;
+    if (flags & SQL_F_TRACKERS)
+        return "the session trackers (@@session_track_*) are Sluice's own on every connection to "
+               "the server; connect to the server directly to use them";
+    if ((flags & SQL_F_SEQUENCE_LAST) && !(s->pins & PIN_UNKNOWN_FUNCTION) &&
+        s->plan.command != MYSQL_COM_STMT_PREPARE)
+        return "what a sequence gave last (LASTVAL, PREVIOUS VALUE FOR) is known only after "
+               "NEXTVAL in the same session; a NEXTVAL hidden in a column's DEFAULT is not seen: "
+               "call NEXTVAL itself";
+    return NULL;
+}
+
 static bool owns_statement(struct session *s)
 {
     const struct statement *st = statements_find(&s->statements, s->plan.statement_id);
@@ -520,6 +560,9 @@ static enum session_state_id begin_run(struct session *s)
 {
     s->command_ns = uv_hrtime();
     s->lessee.wants_fresh = false;
+    const char *refusal = refusal_of(s);
+    if (refusal)
+        return refuse_run(s, refusal);
     if (backend_of(s)) { /* pinned */
         s->lessee.prepared = s->plan.prepared && !owns_statement(s) ? s->plan.prepared : NULL;
         if (s->plan.needs_own && s->last.gone && !is_known(s))
@@ -573,7 +616,7 @@ static enum session_state_id take_command(struct session *s, struct bytes payloa
         return begin_run(s);
     case COMMAND_SCHEMA:
         drop_request(s);
-        s->lent = session_lend(s);
+        s->lent = backend_of(s) ? pool_bring(&s->lessee) : session_lend(s);
         return SESSION_SCHEMA;
     case COMMAND_LOGIN:
         drop_request(s);

@@ -12,7 +12,7 @@ from harness.procs import until
 
 PATIENCE_S = 0.025
 # The flags that make another pool.
-KEY = wire.FOUND_ROWS | wire.LOCAL_FILES | wire.IGNORE_SPACE
+KEY = wire.FOUND_ROWS | wire.LOCAL_FILES
 
 # Moves LAST_INSERT_ID() and ROW_COUNT(), long enough for both neighbours to be at work at once.
 OPENING = "INSERT INTO app2.nlog (v) SELECT SLEEP(0.001) UNION ALL SELECT 'y' UNION ALL SELECT 'z'"

@@ -129,6 +129,9 @@ class Lane:
             for name, value in saved:
                 self.db.admin.query(f"SET GLOBAL {name} = {value if re.fullmatch('[0-9.]+', value) else repr(value)}")
             self.settle()
+            if through and saved: # put back past Sluice, which learns of it when it next opens a connection
+                for key in list(self.sluices):
+                    self.drop(key)
         there = self.fixture.look() if script.writes else None
         self.fixture.tidy(script)
         return outcomes, there

@@ -198,7 +198,7 @@ SELECT name FROM place
 CREATE DATABASE shop
 SELECT DATABASE()
 CREATE TABLE fresh (a INT)
-USE shop
+.text USE shop
 SELECT DATABASE()
 CREATE TABLE fresh (a INT)
 SHOW TABLES
@@ -207,11 +207,10 @@ B SELECT DATABASE()
 DROP DATABASE shop
 B SELECT DATABASE()
 B SELECT 1 FROM fresh
-B CREATE DATABASE shop
-B SELECT DATABASE()
+.admin CREATE DATABASE shop
 B USE shop
 B SELECT DATABASE()
-""")
+""", refuse="1049.*cannot be restored")
 script("schema_dropped_by_another", """
 USE shop
 SELECT name FROM place
@@ -224,7 +223,25 @@ SELECT COUNT(*) FROM place
 SELECT DATABASE()
 B.connect db=shop
 B SELECT COUNT(*) FROM place
-""")
+""", refuse="1049.*cannot be restored")
+script("schema_of_a_prepared_use", """
+.prepare p USE shop
+.prepare q USE app
+.prepare r SELECT DATABASE()
+.execute p
+.text SELECT DATABASE()
+.execute q
+.text SELECT DATABASE()
+.execute p
+.execute r
+.text USE app2
+.execute p
+.text SELECT DATABASE()
+.text SELECT v FROM t
+.execute q
+.text SELECT DATABASE()
+.execute r
+""", modes="text")
 script("schema_in_statements_of_others", """
 USE app2
 INSERT INTO app.u (v) VALUES ('x')
@@ -259,6 +276,8 @@ B.connect db=shop
 B SELECT @@character_set_database, @@collation_database
 ALTER DATABASE shop CHARACTER SET utf8mb4
 SELECT @@character_set_database
+B USE app
+B USE shop
 B SELECT @@character_set_database
 USE app
 SELECT @@character_set_database

@@ -387,10 +387,14 @@ script("set_role_and_reset", """
 SET ROLE r1
 .reset
 SELECT CURRENT_ROLE()
-SET ROLE r1
-.change_user app apppass app
-SELECT CURRENT_ROLE()
+SELECT COUNT(*) FROM t
+.ping
+.reset
+SELECT CURRENT_ROLE(), @@time_zone, DATABASE()
 B SELECT CURRENT_ROLE()
+SET ROLE NONE
+.reset
+SELECT CURRENT_ROLE()
 """, conf={"pool_max": 3})
 script("call_results", """
 CALL p_two()

@@ -129,7 +129,10 @@ def lines(effect):
     return "\n".join(s.strip() for s in effect.split(";"))
 
 
+# MariaDB's reset puts them to the server's own though the schema stays; here they go on following the schema.
+OF_SCHEMA = ("character_set_database", "collation_database")
 for name, (value, other, effect, on) in VARIABLES.items():
+    reset = "USE app" if name in OF_SCHEMA else ".reset"
     look = f"SELECT @@{name}, @@session.{name}"
     # A variable on which no statement's result depends is looked at once in each way, by text.
     plain = effect == "SELECT 1"
@@ -146,7 +149,7 @@ for name, (value, other, effect, on) in VARIABLES.items():
     SET @@session.{name} = {other}
     {look}
     B SELECT @@{name}
-    .reset
+    {reset}
     {look}
     {effect}
     """, on=on, modes="text" if plain else "text prepared")
@@ -249,19 +252,14 @@ SET max_user_connections = 1
 SELECT 1
 """)
 script("var_session_track", """
-SELECT @@session_track_schema, @@session_track_system_variables, @@session_track_state_change, \
-@@session_track_transaction_info
-SHOW SESSION VARIABLES LIKE 'session_track%'
+SELECT @@session_track_schema
 SET session_track_schema = 0
-SET session_track_system_variables = ''
-SET session_track_state_change = 0
-SELECT @@session_track_schema, @@session_track_system_variables, @@session_track_state_change
+SET time_zone = '+02:00', session_track_system_variables = ''
+.text SET @@session.session_track_state_change := 0
 USE app2
-SELECT v FROM t
-SET time_zone = '+03:00'
-SELECT @@time_zone
-B SELECT @@session_track_schema
-""", refuse="1235")
+SELECT v, @@time_zone FROM t
+B SELECT DATABASE()
+""", refuse="1235.*session trackers")
 script("var_several_at_once", """
 SET time_zone = '+02:00', sql_mode = 'ANSI_QUOTES', @x = 5, group_concat_max_len = 7
 SELECT @@time_zone, @@sql_mode, @x, @@group_concat_max_len
@@ -387,6 +385,36 @@ SET sql_mode = 'ERROR_FOR_DIVISION_BY_ZERO'
 SELECT 1 / 0
 SHOW WARNINGS
 """)
+# MariaDB sets them, and tells no tracker of it.
+script("var_unscoped", """
+SET @@time_zone = '+02:00', @@sql_mode = 'ANSI_QUOTES'
+SELECT @@time_zone, @@sql_mode, "v" FROM t WHERE id = 1
+SET autocommit = 0
+INSERT INTO u (v) VALUES ('x')
+SET @@autocommit = ON
+SELECT COUNT(*) FROM u
+SET @@foreign_key_checks := 0, group_concat_max_len = 6
+INSERT INTO child (p) VALUES (77)
+SELECT GROUP_CONCAT(v), @@foreign_key_checks FROM t
+SET @@foreign_key_checks = DEFAULT
+SELECT @@foreign_key_checks
+B SELECT @@time_zone, @@autocommit
+CALL p_do('SET @@time_zone = "+04:00"')
+SELECT @@time_zone
+.reset
+SELECT @@time_zone, @@sql_mode, @@autocommit
+""")
+script("var_ignore_space_of_the_login", """
+A.connect caps=+IGNORE_SPACE
+SELECT @@sql_mode, COUNT (*) FROM t
+B SELECT COUNT (*) FROM t
+.reset
+SELECT @@sql_mode
+SELECT COUNT (*) FROM t
+.change_user app apppass app
+SELECT @@sql_mode
+SELECT COUNT (*) FROM t
+""")
 script("var_ignore_space", """
 SELECT COUNT (*) FROM t
 SET sql_mode = 'IGNORE_SPACE'
@@ -501,8 +529,9 @@ SELECT @@session.max_connections
 SELECT @@warning_count, @@error_count
 """)
 script("var_global_seen_by_fresh_clients", """
+Z.connect user=admin password=adminpass
 A SELECT @@group_concat_max_len
-.admin SET GLOBAL group_concat_max_len = 4444
+Z SET GLOBAL group_concat_max_len = 4444
 A SELECT @@group_concat_max_len, @@global.group_concat_max_len
 B SELECT @@group_concat_max_len
 A.reset
@@ -510,7 +539,7 @@ A SELECT @@group_concat_max_len
 SET group_concat_max_len = 5
 SET group_concat_max_len = DEFAULT
 SELECT @@group_concat_max_len
-.admin SET GLOBAL group_concat_max_len = 1024
+Z SET GLOBAL group_concat_max_len = 1024
 C SELECT @@group_concat_max_len
 A SELECT @@group_concat_max_len
 B SELECT @@group_concat_max_len
@@ -528,8 +557,9 @@ EXECUTE IMMEDIATE 'SET GLOBAL sort_buffer_size = 131072'
 D SELECT @@sort_buffer_size
 """, globals="sort_buffer_size time_zone", user="admin", conf={"pool_max": 3})
 script("var_global_sql_mode", """
+Z.connect user=admin password=adminpass
 A SELECT @@sql_mode
-.admin SET GLOBAL sql_mode = 'ANSI_QUOTES'
+Z SET GLOBAL sql_mode = 'ANSI_QUOTES'
 A SELECT @@sql_mode
 B SELECT @@sql_mode, "v" FROM t WHERE id = 1
 A.reset
@@ -539,12 +569,12 @@ A SET sql_mode = DEFAULT
 A SELECT @@sql_mode
 """, globals="sql_mode")
 script("var_global_charset", """
+Z.connect user=admin password=adminpass
 A SELECT @@character_set_server, @@collation_connection
-.admin SET GLOBAL character_set_server = latin1
+Z SET GLOBAL character_set_server = latin1
 B SELECT @@character_set_server, @@collation_server, @@collation_connection
 B.reset
 B SELECT @@character_set_server, @@collation_connection
-A SELECT @@character_set_server
 """, globals="character_set_server collation_server")
 script("var_set_password_and_default_role", """
 SET PASSWORD = PASSWORD('x') + 1

@@ -198,18 +198,6 @@ static void a_reset_that_is_refused_closes(void **state)
     assert_int_equal(target->stats.reconnects[BACKEND_END_DIRTY], 1);
 }
 
-static void a_reset_would_lose_ignore_space_so_that_closes(void **state)
-{
-    (void)state;
-    open_pool("");
-    client[0].lessee.pool =
-        pool_get(account_get(target, bytes_text("app")), MYSQL_CAP_IGNORE_SPACE);
-    (void)lend(&client[0]);
-    pool_give_back_dirty(&client[0].lessee);
-    UNTIL(target->open_backends == 0);
-    assert_int_equal(target->stats.reconnects[BACKEND_END_DIRTY], 1);
-}
-
 static void a_dropped_one_closes_and_its_client_hears_nothing(void **state)
 {
     (void)state;
@@ -970,7 +958,6 @@ int main(void)
         POOL_TEST(who_left_state_behind_finds_it_again),
         POOL_TEST(a_dirty_one_is_reset_and_keeps_its_schema),
         POOL_TEST(a_reset_that_is_refused_closes),
-        POOL_TEST(a_reset_would_lose_ignore_space_so_that_closes),
         POOL_TEST(a_dropped_one_closes_and_its_client_hears_nothing),
         POOL_TEST(surplus_over_a_lowered_limit_closes_on_return),
         POOL_TEST(no_more_than_max_pinned_are_lent_to_those_who_pin),

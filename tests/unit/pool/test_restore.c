@@ -753,7 +753,7 @@ static void a_prepare_that_is_refused_gives_the_backend_back(void **state)
     client[0].lessee.prepared = prepare(&client[0], "SELECT ?");
     assert_false(pool_lend(&client[0].lessee));
     UNTIL(client[0].not_lent);
-    assert_int_equal(client[0].error.failure, LEND_REFUSED);
+    assert_int_equal(client[0].error.failure, LEND_UNPREPARED);
     assert_int_equal(client[0].error.code, 1146);
     assert_int_equal(count_of(BACKEND_IDLE), 1);
     forget_log();

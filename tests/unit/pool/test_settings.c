@@ -201,6 +201,27 @@ static void the_sql_mode_says_how_text_is_read(void **state)
     }
 }
 
+static void ignore_space_stands_where_the_servers_write_it(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", "IGNORE_SPACE"},
+        {"IGNORE_SPACE,STRICT_TRANS_TABLES", "IGNORE_SPACE,STRICT_TRANS_TABLES"},
+        {"STRICT_TRANS_TABLES", "IGNORE_SPACE,STRICT_TRANS_TABLES"},
+        {"ANSI_QUOTES", "ANSI_QUOTES,IGNORE_SPACE"},
+        {"REAL_AS_FLOAT,ANSI_QUOTES,ONLY_FULL_GROUP_BY,ANSI",
+         "REAL_AS_FLOAT,ANSI_QUOTES,IGNORE_SPACE,ONLY_FULL_GROUP_BY,ANSI"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct settings *base = also(empty(), VARIABLE_sql_mode, cases[i][0]);
+        struct settings *s = settings_ignoring_space(table, base);
+        assert_true(
+            bytes_equal(names_text(names, s->value[VARIABLE_sql_mode]), bytes_text(cases[i][1])));
+        settings_unref(table, s);
+        settings_unref(table, base);
+    }
+}
+
 static void autocommit_shows_in_the_status(void **state)
 {
     static const char *const on[] = {"ON", "1"};
@@ -325,6 +346,7 @@ int main(void)
         TEST(bound_of_what_is_all_bound_is_itself),
         TEST(thousands_of_settings_are_told_apart),
         TEST(the_sql_mode_says_how_text_is_read),
+        TEST(ignore_space_stands_where_the_servers_write_it),
         TEST(autocommit_shows_in_the_status),
         TEST(every_variable_is_found_by_its_name_in_any_case),
         TEST(the_transaction_variables_have_two_names),

@@ -111,8 +111,9 @@ static const char *set_shown(const char *text, uint32_t mode)
     for (size_t i = 0; i < set.count; i++) {
         const struct sql_assignment *a = &set.item[i];
         const char *quote = a->quoted ? "'" : "";
-        len += (size_t)snprintf(room + len, sizeof room - len, "%s%s%s %s=", i ? " " : "",
-                                targets[a->target], a->once ? "!" : "", shown(a->name));
+        len += (size_t)snprintf(room + len, sizeof room - len, "%s%s%s %s%s=", i ? " " : "",
+                                targets[a->target], a->once ? "!" : "", shown(a->name),
+                                a->untold ? "?" : "");
         if (a->kind == SQL_VALUE_LITERAL)
             len += (size_t)snprintf(room + len, sizeof room - len, "%s%s%s", quote, shown(a->value),
                                     quote);
@@ -181,11 +182,11 @@ static void every_spelling_of_a_target_is_told(void **state)
     (void)state;
     static const struct set_row rows[] = {
         {"SET LOCAL a = 1", "session a=1", 0},
-        {"set @@a = 1", "session a=1", 0},
+        {"set @@a = 1", "session a?=1", 0},
         {"SET @@SESSION.a := 1", "session a=1", 0},
         {"SET @@local . a=1", "session a=1", 0},
         {"SET `a` = 1", "session a=1", 0},
-        {"SET @@`a` = 1", "session a=1", 0},
+        {"SET @@`a` = 1", "session a?=1", 0},
         {"SET @@session.`a` = 1", "session a=1", 0},
         {"SET \"a\" = 1", "session a=1", ANSI},
         {"SET \"a\" = 1", "no", 0},
@@ -218,7 +219,7 @@ static void a_scope_that_is_a_word_holds_for_the_names_behind_it(void **state)
         {"SET GLOBAL a=1, b=2", "global a=1 global b=2", 0},
         {"SET PERSIST a=1, b=2", "global a=1 global b=2", 0},
         {"SET @@global.a=1, b=2", "global a=1 session b=2", 0},
-        {"SET GLOBAL a=1, @@b=2, c=3", "global a=1 session b=2 global c=3", 0},
+        {"SET GLOBAL a=1, @@b=2, c=3", "global a=1 session b?=2 global c=3", 0},
         {"SET GLOBAL a=1, @@session.b=2, c=3", "global a=1 session b=2 global c=3", 0},
         {"SET GLOBAL a=1, @u=2, NAMES utf8, c=3", "global a=1 user u=2 names =utf8 global c=3", 0},
         {"SET a=1, GLOBAL b=2, SESSION c=3, d=4", "session a=1 global b=2 session c=3 session d=4",
