@@ -222,7 +222,9 @@ static enum command_verdict reset_connection(struct session *s)
     if (!stays)
         let_go(s);
     pool_forget_statement(l);
+    bool ran = s->ran_before;
     session_forget_last(s);
+    s->ran_before = ran; /* FOUND_ROWS() outlives it */
     statements_clear(&s->statements, l->pool->prepared);
     session_state_set_settings(names, &l->state, NULL);
     /* Where the character set goes back to differs: MariaDB to the login's, MySQL to the server's

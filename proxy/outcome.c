@@ -133,7 +133,7 @@ static void note_last_state(struct session *s, const struct mysql_reply *r)
     if (s->plan.command == MYSQL_COM_STMT_PREPARE && failed) {
         pool_claim(&s->lessee); /* its error is there to be shown */
         last->row_count = -1;
-        last->clean = false;
+        last->clean = last->gone = false;
         last->warnings = 1;
     }
     if (s->plan.command == MYSQL_COM_STMT_PREPARE || s->plan.command == MYSQL_COM_SET_OPTION ||

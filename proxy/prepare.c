@@ -502,7 +502,9 @@ uint32_t prepare_outcome(struct session *s, uint32_t pins, bool failed)
     uint8_t command = s->plan.command;
     if (command == MYSQL_COM_STMT_EXECUTE) {
         note_columns(s, st->prepared, &b->reply);
-        st->long_data = false;
+        /* SEND_LONG_DATA of a parameter that is not there fails each EXECUTE until COM_STMT_RESET.
+         */
+        st->long_data = st->long_data && b->reply.error_code == ER_WRONG_ARGUMENTS;
         st->cursor = !failed && had_own && (b->status & MYSQL_STATUS_CURSOR_EXISTS);
     } else if (command == MYSQL_COM_STMT_FETCH) {
         st->cursor = st->cursor && !failed && !(b->status & MYSQL_STATUS_LAST_ROW_SENT);

@@ -127,7 +127,8 @@ static void plan_set(struct session *s, const struct set_facts *f)
     /* MariaDB's SET STATEMENT ends with its statement, but for what cannot be told. */
     p->pins |= PIN_SESSION_VARIABLE;
     s->profiled = s->profiled || f->profiling;
-    p->reread = !f->readable || f->charset || f->untold || (f->settings && !f->literal);
+    if (!f->profiling) /* which would record the question */
+        p->reread = !f->readable || f->charset || f->untold || (f->settings && !f->literal);
 }
 
 /* ---- the plan ---- */
@@ -351,8 +352,8 @@ static bool reads_only_virtual(const struct session *s, struct bytes text)
     return true;
 }
 
-/* MariaDB executes in the schema of the PREPARE and goes back to the session's own behind it, so that
- * a USE that was prepared in another one has no effect [seen]. */
+/* MariaDB executes in the schema of the PREPARE and goes back to the session's own behind it, so
+ * that a USE that was prepared in another one has no effect [seen]. */
 static bool is_prepared_here(const struct session *s)
 {
     const struct prepared *p = s->plan.prepared;

@@ -93,11 +93,29 @@ def shown(value):
     return text if len(text) <= 600 else text[:600] + "..."
 
 
-def difference(direct, through):
+def untyped(part):
+    """The same without the types of columns that are one @variable."""
+    columns = part.get("columns") or []
+    loose = [c[3].startswith("@") and not c[3].startswith("@@") for c in columns]
+    if not any(loose):
+        return part
+    out = {**part, "columns": [c[:5] if free else c for c, free in zip(columns, loose)]}
+    if "rows" in part:
+        out["rows"] = [tuple(text_of(v) if free else v for v, free in zip(row, loose)) for row in part["rows"]]
+    return out
+
+
+def text_of(value):
+    return value if value is None or isinstance(value, bytes) else str(value).encode()
+
+
+def difference(direct, through, variables_untyped=False):
     """None, or the first thing in which the outcome through Sluice differs, in words."""
     if late_error(direct.parts, through.parts):
         return None
     for i, (d, t) in enumerate(zip(direct.parts, through.parts)):
+        if variables_untyped:
+            d, t = untyped(d), untyped(t)
         if d == t:
             continue
         where = f"part {i + 1}: " if len(direct.parts) > 1 else ""

@@ -30,6 +30,9 @@ BINDS = {
     "autocommit": ("INSERT INTO trail (v) VALUES ('x')", "SET autocommit = 0"), "storage_engine": ("CREATE TABLE se (a INT)", "SET default_storage_engine = 'MyISAM'"),
     "explicit_timestamp": ("SELECT UNIX_TIMESTAMP() < 5000", "SET timestamp = 1000"),
 }
+# MySQL 9.7 may go on without the check in a connection that once prepared the text without it, by what its table cache
+# holds: it is not the same twice.
+ONE_SERVER = {"foreign_key_checks": "mariadb"}
 for name, (sql, change) in BINDS.items():
     script(f"prepared_binds_{name}", f"""
     A.prepare s {sql}
@@ -49,7 +52,7 @@ for name, (sql, change) in BINDS.items():
     A.stmt_close s
     A.execute again
     A ROLLBACK
-    """, clean="DROP TABLE IF EXISTS app.se", modes="text", conf={"pool_max": 3})
+    """, clean="DROP TABLE IF EXISTS app.se", modes="text", conf={"pool_max": 3}, on=ONE_SERVER.get(name, "mariadb mysql9"))
 
 script("prepared_types_change", """
 .prepare s SELECT ?, ? + 1
