@@ -159,7 +159,10 @@ class Relay:
                 s.close()
 
     def _pass(self, link, source):
-        data = source.recv(1 << 16)
+        try:
+            data = source.recv(1 << 16, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return True  # read already, as what was early (below)
         if not data:
             return False
         if source is link.client:
