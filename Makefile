@@ -22,7 +22,7 @@ LLHTTP_INC := $(if $(LLHTTP_PKG),,-I/usr/share/include/llhttp)
 WARN     := -Wall -Wextra -Wshadow -Wswitch-enum -Wvla -Werror $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),,-Wno-format-truncation)
 OPT      ?= -O2 -g
 CPPFLAGS += -I. -D_GNU_SOURCE -DSLUICE_VERSION='"$(VERSION)"' -DSLUICE_COMMIT='"$(COMMIT)"' \
-            $(if $(HAVE_SYSTEMD),-DHAVE_SYSTEMD) $(LLHTTP_INC) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+            $(if $(HAVE_SYSTEMD),-DHAVE_SYSTEMD) $(if $(BREAK),-DSLUICE_BREAK) $(LLHTTP_INC) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 CFLAGS   += -std=gnu11 $(OPT) $(WARN) -fno-strict-aliasing $(SAN)
 LDFLAGS  += $(SAN)
 LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -ldl -lpthread
@@ -100,6 +100,10 @@ asan: ## unit and integration tests under AddressSanitizer and UBSan
 tsan: ## unit tests and a short integration run under ThreadSanitizer (the thread pool)
 	$(Q)$(MAKE) --no-print-directory B=$(B)/tsan OPT='-O1 -g' SAN='-fsanitize=thread' all unit
 	$(Q)SLUICE=$(CURDIR)/$(B)/tsan/sluice tests/integration/run.py -k login $(TESTARGS)
+
+.PHONY: break
+break: ## a build that can break one of its rules, for tests/oracle/prove.py (pool/breaks.h)
+	$(Q)$(MAKE) --no-print-directory B=$(B)/break BREAK=1 all
 
 T       ?= 60
 FUZZERS := packet handshake reply sql sql_simple sql_digest config http

@@ -7,6 +7,7 @@
 
 #include "conf/log.h"
 #include "health/verdict.h"
+#include "pool/breaks.h"
 #include "pool/killer.h"
 #include "pool/restore.h"
 #include "protocol/mysql_caps.h"
@@ -220,6 +221,8 @@ bool pool_note_variable(struct lessee *l, struct bytes name, struct bytes value)
     enum variable v = variable_find(name);
     if (v == VARIABLES_COUNT || !b->session.settings)
         return false;
+    if (broken(RULE_SQL_MODE_TRACKED) && v == VARIABLE_sql_mode)
+        return true;
     struct settings *moved = settings_with(table, b->session.settings, v, value);
     session_state_set_settings(t->names, &b->session, moved);
     session_state_set_settings(t->names, &l->state, moved);

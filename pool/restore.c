@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "pool/breaks.h"
 #include "pool/settings.h"
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_command.h"
@@ -98,16 +99,16 @@ static void ask_plain_charset(struct ask_batch *batch, struct backend *b)
 void restore_difference(struct ask_batch *batch, struct backend *b, const struct session_state *to)
 {
     struct names *names = b->pool->target->names;
-    if (to->settings != b->session.settings) {
+    if (!broken(RULE_VARIABLES_RESTORED) && to->settings != b->session.settings) {
         ask_plain_charset(batch, b);
         ask_set(batch, b, to->settings);
     }
-    if (to->charset && to->charset != b->session.charset) {
+    if (!broken(RULE_CHARSET_RESTORED) && to->charset && to->charset != b->session.charset) {
         names_unref(names, b->asked.charset);
         b->asked.charset = names_ref(names, to->charset);
         ask_names(batch, b->pool->target, to->charset);
     }
-    if (to->schema && to->schema != b->session.schema) {
+    if (!broken(RULE_SCHEMA_RESTORED) && to->schema && to->schema != b->session.schema) {
         names_unref(names, b->asked.schema);
         b->asked.schema = names_ref(names, to->schema);
         ask_command(batch, ASK_INIT_DB, MYSQL_COM_INIT_DB, names_text(names, to->schema));
@@ -141,7 +142,7 @@ static struct session_state preparing_state(const struct backend *b, const struc
 static void ask_last_id(struct ask_batch *batch, struct backend *b)
 {
     const struct lessee *l = b->lessee;
-    if (l->last_id_where != LAST_ID_KNOWN ||
+    if (broken(RULE_LAST_INSERT_ID_RESTORED) || l->last_id_where != LAST_ID_KNOWN ||
         (b->last_insert_id_known && b->last_insert_id == l->last_insert_id))
         return;
     b->asked_last_id = l->last_insert_id;

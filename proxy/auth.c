@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pool/breaks.h"
 #include "pool/scramble.h"
 #include "pool/tls.h"
 #include "protocol/mysql_caps.h"
@@ -224,7 +225,8 @@ static enum auth_result let_in(struct session *s)
     l->ignores_space = (s->caps & MYSQL_CAP_IGNORE_SPACE) != 0;
     l->last_id_where = LAST_ID_KNOWN;
     l->last_insert_id = 0;
-    session_state_fini(names, &l->state);
+    if (!broken(RULE_CHANGE_USER_CLEARS_STATE))
+        session_state_fini(names, &l->state);
     l->state.multi_statements = (s->caps & MYSQL_CAP_MULTI_STATEMENTS) != 0;
     session_state_set_schema(names, &l->state, bytes_of(a->schema, a->schema_bytes));
     a->step = STEP_DONE;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pool/breaks.h"
 #include "pool/killer.h"
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_command.h"
@@ -112,6 +113,8 @@ bool command_write_connection_id(struct session *s, uint8_t command, struct byte
 {
     struct sql_places places;
     struct plan *p = &s->plan;
+    if (broken(RULE_CONNECTION_ID_REPLACED))
+        return false;
     if (p->asks && p->ask.what == SQL_ASKED_CONNECTION_ID) {
         p->substitutes = true;
         p->value = s->id;
@@ -226,7 +229,8 @@ static enum command_verdict reset_connection(struct session *s)
     session_forget_last(s);
     s->ran_before = ran; /* FOUND_ROWS() outlives it */
     statements_clear(&s->statements, l->pool->prepared);
-    session_state_set_settings(names, &l->state, NULL);
+    if (!broken(RULE_RESET_CLEARS_VARIABLES))
+        session_state_set_settings(names, &l->state, NULL);
     /* Where the character set goes back to differs: MariaDB to the login's, MySQL to the server's
      * own. */
     names_unref(names, l->state.charset);

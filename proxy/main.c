@@ -7,6 +7,7 @@
 #include "conf/check.h"
 #include "conf/cli.h"
 #include "conf/print.h"
+#include "pool/breaks.h"
 #include "proxy/call.h"
 #include "proxy/check_online.h"
 #include "proxy/proxy.h"
@@ -57,12 +58,17 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "sluice: %s\n", why.text);
         return EXIT_CONFIG;
     }
+    if (!breaks_begin()) {
+        (void)fprintf(stderr, "sluice: SLUICE_BREAK_RULE: no such rule\n");
+        return EXIT_CONFIG;
+    }
     if (cli.action == CLI_HELP) {
         cli_help(stdout);
         return EXIT_OK;
     }
     if (cli.action == CLI_VERSION) {
         cli_version(stdout);
+        breaks_list(stdout);
         return EXIT_OK;
     }
     struct load_request load = cli_load_request(&cli, environ);

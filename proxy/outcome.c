@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "pool/account.h"
+#include "pool/breaks.h"
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_packet.h"
 #include "protocol/mysql_response.h"
@@ -71,6 +72,8 @@ static uint32_t unforeseen(const struct session *s, const struct mysql_reply *r)
     const struct prepared_facts *f = &s->plan.facts;
     const uint32_t both = PIN_ROUTINE | PIN_UNKNOWN_FUNCTION;
     if (!r->state_changed || s->plan.explained)
+        return 0;
+    if (broken(RULE_TEMPORARY_TABLE_PINS) && f->kind == SQL_TEMPORARY)
         return 0;
     if (s->pins & explained && !(s->plan.pins & both))
         return 0;
@@ -218,8 +221,10 @@ static uint32_t transient_pins(struct session *s, uint32_t pins, const struct my
     /* An ERR says nothing of the transaction: what was known goes on, and MariaDB may keep trackers
      * to itself. */
     pins &= ~(uint32_t)PIN_TRANSACTION;
-    if ((b->status & MYSQL_STATUS_IN_TRANS) || s->once_pending ||
-        (failed && (s->plan.pins_before & PIN_TRANSACTION)))
+    bool open =
+        (b->status & MYSQL_STATUS_IN_TRANS) || (failed && (s->plan.pins_before & PIN_TRANSACTION));
+    if ((!broken(RULE_TRANSACTION_PINS) && open) ||
+        (!broken(RULE_ONE_SHOT_PINS) && s->once_pending))
         pins |= PIN_TRANSACTION;
     return pins;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pool/breaks.h"
 #include "pool/settings.h"
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_command.h"
@@ -328,7 +329,7 @@ static enum command_verdict execute(struct session *s, struct statement *st, str
     }
     query_plan(s, of->facts, text);
     p->may_retry = false;
-    if (view.cursor) {
+    if (!broken(RULE_CURSOR_PINS) && view.cursor) {
         p->own = true;
         p->pins |= PIN_CURSOR;
     } else if (!of->parameters && !st->own_id && query_answer(s, text, true)) {
@@ -365,7 +366,7 @@ enum command_verdict prepare_execute(struct session *s, struct bytes payload)
 enum command_verdict prepare_long_data(struct session *s, struct bytes payload)
 {
     struct statement *st = payload.len >= 7 ? find(s, id_of(payload)) : NULL;
-    if (!st)
+    if (broken(RULE_LONG_DATA_SENT) || !st)
         return COMMAND_ANSWERED; /* servers are silent about it */
     s->plan.own = true;
     s->plan.pins |= PIN_LONG_DATA;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "pool/breaks.h"
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_command.h"
 #include "protocol/sql_token.h"
@@ -143,6 +144,16 @@ static bool sets_user_variable(const struct prepared_facts *f)
            (f->flags & (SQL_F_ASSIGNS | SQL_F_INTO | SQL_F_EXECUTABLE_COMMENT)) != 0;
 }
 
+/* Pins whose rule is broken. */
+static uint32_t unkept(void)
+{
+    return (broken(RULE_USER_VARIABLE_PINS) ? PIN_USER_VARIABLE : 0u) |
+           (broken(RULE_TEMPORARY_TABLE_PINS) ? PIN_TEMPORARY_TABLE : 0u) |
+           (broken(RULE_NAMED_LOCK_PINS) ? PIN_NAMED_LOCK : 0u) |
+           (broken(RULE_TABLE_LOCK_PINS) ? PIN_TABLE_LOCK : 0u) |
+           (broken(RULE_XA_PINS) ? PIN_XA : 0u);
+}
+
 static uint32_t pins_of(const struct prepared_facts *f)
 {
     uint32_t pins = sets_user_variable(f) ? PIN_USER_VARIABLE : 0;
@@ -152,7 +163,7 @@ static uint32_t pins_of(const struct prepared_facts *f)
     for (size_t i = 0; i < sizeof flag_rules / sizeof flag_rules[0]; i++)
         if (f->flags & flag_rules[i].flags)
             pins |= flag_rules[i].pin;
-    return pins;
+    return pins & ~unkept();
 }
 
 static bool is_plain_read(const struct prepared_facts *f)
@@ -189,7 +200,8 @@ void query_plan(struct session *s, struct prepared_facts facts, struct bytes tex
     p->facts = facts;
     p->pins = pins_of(&facts);
     p->dml = (facts.kinds & dml) != 0;
-    p->needs_own = (facts.flags & SQL_F_LAST_STATE) || (facts.kinds & 1u << SQL_DIAGNOSTICS);
+    p->needs_own = (!broken(RULE_LAST_STATE_OWN) && facts.flags & SQL_F_LAST_STATE) ||
+                   (!broken(RULE_WARNINGS_OWN) && facts.kinds & 1u << SQL_DIAGNOSTICS);
     p->may_retry = is_plain_read(&facts);
     p->follows = only_reads(&facts);
     if (facts.kinds & 1u << SQL_SET) {

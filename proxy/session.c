@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pool/breaks.h"
 #include "pool/killer.h"
 #include "pool/tls.h"
 #include "protocol/mysql_caps.h"
@@ -86,7 +87,7 @@ uint32_t session_scan_mode(const struct session *s)
         settings = s->lessee.pool->baseline;
         mode |= s->lessee.ignores_space ? SQL_MODE_IGNORE_SPACE : 0;
     }
-    if (settings)
+    if (settings && !broken(RULE_LEXER_FOLLOWS_SQL_MODE))
         mode |= settings->scan_mode;
     const struct backend *b = backend_of(s);
     if (b && (b->status & MYSQL_STATUS_NO_BACKSLASH_ESCAPES))
@@ -410,7 +411,8 @@ bool session_lend(struct session *s)
     s->lessee.leaves_nothing = s->plan.command == MYSQL_COM_STMT_PREPARE;
     s->lessee.id_may_follow = !s->lessee.wants_last_id && s->plan.command != MYSQL_COM_INIT_DB;
     s->lessee.replay = NULL;
-    s->lessee.begin = s->begun && carries_begin(s) ? "START TRANSACTION" : NULL;
+    s->lessee.begin =
+        !broken(RULE_BEGIN_CARRIED) && s->begun && carries_begin(s) ? "START TRANSACTION" : NULL;
     s->lessee.prepared = s->plan.prepared;
     s->lessee.use = s->plan.use;
     return pool_lend(&s->lessee);
@@ -982,6 +984,8 @@ void session_give_back_dirty(struct session *s)
     session_unpin(s);
     if (beyond)
         pool_drop(&s->lessee, BACKEND_END_DIRTY, "a reset would not do");
+    else if (broken(RULE_DIRTY_IS_RESET))
+        pool_give_back(&s->lessee);
     else
         pool_give_back_dirty(&s->lessee);
 }
@@ -1038,7 +1042,8 @@ void session_logout(struct session *s)
         s->account->used_ms = now_of(s);
     }
     s->account = NULL;
-    session_state_fini(s->proxy->target->names, &s->lessee.state);
+    if (!broken(RULE_CHANGE_USER_CLEARS_STATE))
+        session_state_fini(s->proxy->target->names, &s->lessee.state);
     s->begun = false;
     session_forget_last(s);
 }

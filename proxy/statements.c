@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "pool/breaks.h"
 #include "pool/iobuf.h"
 #include "protocol/mysql_command.h"
 
@@ -282,7 +283,7 @@ bool execute_rewrite(const struct statement *st, uint32_t backend_id, struct byt
     uint16_t parameters = st->prepared->parameters;
     if (!execute_read(payload, parameters, &view))
         return false;
-    bool insert = parameters && !view.has_types;
+    bool insert = !broken(RULE_TYPES_RESENT) && parameters && !view.has_types;
     size_t types_bytes = insert ? (size_t)parameters * TYPE_BYTES : 0;
     size_t bytes = payload.len + types_bytes;
     if ((insert && !st->types) || bytes >= MYSQL_PAYLOAD_MAX_BYTES)
