@@ -223,6 +223,8 @@ static uint32_t transient_pins(struct session *s, uint32_t pins, const struct my
     pins &= ~(uint32_t)PIN_TRANSACTION;
     bool open =
         (b->status & MYSQL_STATUS_IN_TRANS) || (failed && (s->plan.pins_before & PIN_TRANSACTION));
+    if (broken(RULE_XA_PINS) && s->plan.facts.kind == SQL_XA)
+        open = false;
     if ((!broken(RULE_TRANSACTION_PINS) && open) ||
         (!broken(RULE_ONE_SHOT_PINS) && s->once_pending))
         pins |= PIN_TRANSACTION;

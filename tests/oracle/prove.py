@@ -44,9 +44,9 @@ FIRST = {
     "cursor_pins": ("mysql9", "prepared_cursor"),
     "long_data_sent": ("mariadb", "prepared_long_data_insert"),
     "last_state_own": ("mysql9", "row_count_kinds"),
-    "warnings_own": ("mariadb", "warnings_many"),
+    "warnings_own": ("mariadb", "warnings_show"),
     "connection_id_replaced": ("mysql9", "kill_query_of_bound_id"),
-    "lexer_follows_sql_mode": ("mariadb", "var_sql_mode_no_backslash"),
+    "lexer_follows_sql_mode": ("mariadb", "var_sql_mode_no_backslash_lock"),
     "prepare_keyed_by_state": ("mysql9", "prepared_binds_schema"),
     "types_resent": ("mariadb", "prepared_untyped_second"),
 }

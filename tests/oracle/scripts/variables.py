@@ -354,6 +354,14 @@ SET sql_mode = DEFAULT
 .ping
 SELECT LENGTH('a\\b')
 """)
+# Read with backslashes that escape, all of it is one string.
+script("var_sql_mode_no_backslash_lock", r"""
+SET sql_mode = 'NO_BACKSLASH_ESCAPES'
+SELECT '\', GET_LOCK(0x6e62, 0) -- '
+SELECT IS_USED_LOCK('nb') = CONNECTION_ID()
+B SELECT IS_FREE_LOCK('nb')
+SELECT RELEASE_LOCK('nb')
+""")
 script("var_sql_mode_kinds", """
 SET sql_mode = 'TRADITIONAL'
 SELECT @@sql_mode
