@@ -216,18 +216,18 @@ static uint32_t transient_pins(struct session *s, uint32_t pins, const struct my
     const struct backend *b = backend_of(s);
     bool failed = r->error_code != 0;
     pins &= ~(uint32_t)(leaves_diagnostics(s) ? 0 : PIN_LAST_STATEMENT) | s->plan.pins;
-    if (s->plan.shape == MYSQL_REPLY_QUERY && r->warnings && !failed)
+    if (!broken(RULE_WARNINGS_OWN) && s->plan.shape == MYSQL_REPLY_QUERY && r->warnings && !failed)
         pins |= PIN_LAST_STATEMENT;
     /* An ERR says nothing of the transaction: what was known goes on, and MariaDB may keep trackers
      * to itself. */
     pins &= ~(uint32_t)PIN_TRANSACTION;
     bool open =
         (b->status & MYSQL_STATUS_IN_TRANS) || (failed && (s->plan.pins_before & PIN_TRANSACTION));
-    if (broken(RULE_XA_PINS) && s->plan.facts.kind == SQL_XA)
-        open = false;
     if ((!broken(RULE_TRANSACTION_PINS) && open) ||
         (!broken(RULE_ONE_SHOT_PINS) && s->once_pending))
         pins |= PIN_TRANSACTION;
+    if (broken(RULE_XA_PINS) && s->plan.facts.kind == SQL_XA)
+        pins &= ~(uint32_t)PIN_TRANSACTION;
     return pins;
 }
 

@@ -180,6 +180,16 @@ static bool only_reads(const struct prepared_facts *f)
     return (f->kinds & ~reads) == 0 && (f->flags & ~harmless) == 0;
 }
 
+/* Only the backend where the client's last statement ran knows the answer. */
+static bool asks_of_last(const struct prepared_facts *f)
+{
+    if (broken(RULE_LAST_STATE_OWN) && f->kind == SQL_SELECT)
+        return false;
+    if (broken(RULE_WARNINGS_OWN) && f->kind == SQL_DIAGNOSTICS)
+        return false;
+    return (f->flags & SQL_F_LAST_STATE) || (f->kinds & 1u << SQL_DIAGNOSTICS);
+}
+
 /* MySQL clears the warnings of the statement before when the next one begins: what holds the
  * backend for them alone ends. */
 static void end_last_statement(struct session *s, const struct prepared_facts *f)
@@ -200,8 +210,7 @@ void query_plan(struct session *s, struct prepared_facts facts, struct bytes tex
     p->facts = facts;
     p->pins = pins_of(&facts);
     p->dml = (facts.kinds & dml) != 0;
-    p->needs_own = (!broken(RULE_LAST_STATE_OWN) && facts.flags & SQL_F_LAST_STATE) ||
-                   (!broken(RULE_WARNINGS_OWN) && facts.kinds & 1u << SQL_DIAGNOSTICS);
+    p->needs_own = asks_of_last(&facts);
     p->may_retry = is_plain_read(&facts);
     p->follows = only_reads(&facts);
     if (facts.kinds & 1u << SQL_SET) {

@@ -64,6 +64,13 @@ def ordered(rule, some):
     return [by_name[n] for n in first if n in by_name] + sorted((s for s in some if s.name not in first), key=lambda s: s.name[::-1])
 
 
+def strangers(listed):
+    """What FIRST names and is not there."""
+    scripts = {s.name: s for s in run.load()}
+    out = [rule for rule in FIRST if rule not in listed]
+    return out + [n for flavour, *names in FIRST.values() for n in names if n not in scripts or flavour not in scripts[n].on]
+
+
 class Prover:
     """One server, with a Sluice before it that breaks one rule, or none."""
 
@@ -148,6 +155,9 @@ def main():
     listed = rules()
     if not listed:
         print(f"{sluice.binary()} lists no rules: it is no build that can break them (make break)", file=sys.stderr)
+        return 2
+    if strangers(listed):
+        print(f"FIRST names what is not there: {', '.join(strangers(listed))}", file=sys.stderr)
         return 2
     flavours = [f for f in oracle.KINDS if options.backend in (f, "all") and not oracle.KINDS[f].absent()]
     shares = {f: [] for f in flavours}
