@@ -22,4 +22,7 @@ tests/lib/mysql9.sh fetch
 $make B="$build/asan" OPT='-O1 -g' SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all || exit 1
 $sum run integration env SLUICE="$PWD/$build/asan/sluice" tests/integration/run.py -j2
 $sum run plain env tests/integration/run.py -j2 -k big -k pattern -k memory -k grows
+$sum run oracle env tests/oracle/run.py --known -j2
+$make break || exit 1
+$sum run oracle-proof env SLUICE="$PWD/$build/break/sluice" tests/oracle/prove.py -j2
 exec $sum total
