@@ -249,8 +249,9 @@ void outcome_take(struct session *s)
 
     if (p->shape != MYSQL_REPLY_NONE) {
         /* An ERR has no status: what an OK before it in the same reply said still holds. */
+        bool was_open = (b->status & MYSQL_STATUS_IN_TRANS) != 0;
         b->status = r->status & (uint16_t)~MYSQL_STATUS_MORE_RESULTS;
-        if (!(b->status & MYSQL_STATUS_IN_TRANS) && p->pins_before & PIN_TRANSACTION && !failed)
+        if (was_open && !(b->status & MYSQL_STATUS_IN_TRANS) && !failed)
             s->once_pending = s->once_pending && p->facts.kinds == 1u << SQL_SET;
         pins |= unforeseen(s, r);
         note_last_id(s, r);

@@ -187,6 +187,20 @@ INSERT INTO u (v) VALUES ('done')
 SET TRANSACTION ISOLATION LEVEL NONSENSE
 SET SESSION TRANSACTION READ WRITE
 """)
+# What uses no table begins no transaction.
+script("trx_one_shot_waits", """
+SET TRANSACTION READ ONLY
+SELECT 1 + 1
+B INSERT INTO u (v) VALUES ('b')
+SELECT FROM_UNIXTIME(0) IS NULL
+DO 0
+B INSERT INTO u (v) VALUES ('b2')
+INSERT INTO u (v) VALUES ('refused')
+B INSERT INTO u (v) VALUES ('b3')
+SELECT COUNT(*) FROM u
+INSERT INTO u (v) VALUES ('goes')
+SELECT v FROM u
+""")
 script("trx_savepoints", """
 BEGIN
 INSERT INTO u (v) VALUES ('1')
