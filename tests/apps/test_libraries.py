@@ -8,16 +8,19 @@ from watch import Watch
 
 PHP = pathlib.Path(__file__).resolve().parent / "php"
 PHP_PATH = pathlib.Path("/usr/share/php")
-# The package, a file of it, and the versions whose interface the script uses.
-PACKAGES = {"illuminate": ("php-illuminate-database", "Illuminate/Database/autoload.php", ("8.", "9.", "10.", "11.")),
-            "doctrine": ("php-doctrine-dbal", "Doctrine/DBAL/autoload.php", ("3.",))}
+# The package whose version counts, what the script loads, and the versions whose interface it uses.
+PACKAGES = {"illuminate": ("php-illuminate-database",
+                           [f"Illuminate/{part}/autoload.php" for part in ("Database", "Events", "Pagination")],
+                           ("8.", "9.", "10.", "11.")),
+            "doctrine": ("php-doctrine-dbal", ["Doctrine/DBAL/autoload.php"], ("3.",))}
 SIDE_BY_SIDE = 6
 
 
 def require(name):
-    package, file, versions = PACKAGES[name]
-    if not (PHP_PATH / file).exists():
-        raise Skip(f"the package {package} is not installed (make deps)")
+    package, files, versions = PACKAGES[name]
+    for file in files:
+        if not (PHP_PATH / file).exists():
+            raise Skip(f"{PHP_PATH / file}, which comes with {package}, is not there (make deps)")
     version = packages.installed_version(package)
     if not version.startswith(versions):
         raise Skip(f"{package} is {version}, and its interface another one than that of {' '.join(versions)}")

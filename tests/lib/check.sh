@@ -25,4 +25,6 @@ $sum run plain env tests/integration/run.py -j2 -k big -k pattern -k memory -k g
 $sum run oracle env tests/oracle/run.py --known -j2
 $make break || exit 1
 $sum run oracle-proof env SLUICE="$PWD/$build/break/sluice" tests/oracle/prove.py -j2
+$sum run apps env tests/apps/run.py -j2
+$sum run mtr env tests/mtr/run.py
 exec $sum total

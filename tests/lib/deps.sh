@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing of Sluice's build and test tools: Debian 12 and 13, Ubuntu 24.04.
 #
-#   deps.sh [build|run|test|lint|all]...    all is the default
+#   deps.sh [build|run|test|apps|lint|all]...    all is the default
 #
-# Says each missing package and why it is wanted, asks nothing, and does nothing when all are there.
+# Says each missing package and why it is wanted, asks nothing, and does nothing when all are there. What a distribution
+# does not have of apps is said and done without: the tests that want it are skipped and counted.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -59,6 +60,19 @@ strace  counts system calls in the tests
 procps  looks at processes
 xz-utils  unpacks MySQL 9's packages
 debootstrap  knows the Debian mirror, where MySQL 9 comes from
+LIST
+}
+
+apps_set() {
+    cat <<'LIST'
+mariadb-test  MariaDB's own tests, run through Sluice
+php-illuminate-database  Laravel's database layer, run through Sluice
+php-illuminate-events  a part of it, used by the same test
+php-illuminate-pagination  a part of it, used by the same test
+php-doctrine-dbal  Doctrine's, run through Sluice
+php-mbstring  WordPress and MediaWiki want it
+php-xml  MediaWiki wants it
+php-intl  MediaWiki wants it
 LIST
 }
 
@@ -155,8 +169,10 @@ allow_services() {
     made_policy=
 }
 
+# install_missing LIST OR_ELSE: apt-get's failure is told to the command OR_ELSE.
 install_missing() {
     list=$1
+    or_else=$2
     say 'missing:'
     printf '%s\n' "$list" | while read -r package why; do printf '  %-20s %s\n' "$package" "$why"; done
     if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null 2>&1; then
@@ -168,7 +184,7 @@ install_missing() {
     # shellcheck disable=SC2046 # one word a package
     as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 apt-get -q -y --no-install-recommends \
         -o DPkg::Lock::Timeout=120 -o Dpkg::Options::=--force-confold install \
-        $(printf '%s\n' "$list" | awk '{print $1}') </dev/null || die 'apt-get install failed (above)'
+        $(printf '%s\n' "$list" | awk '{print $1}') </dev/null || "$or_else" 'apt-get install failed (above)'
     allow_services
 }
 
@@ -178,11 +194,11 @@ command -v apt-get >/dev/null 2>&1 ||
 sets=
 for arg in "${@:-all}"; do
     case $arg in
-    all) sets="$sets build run test lint" ;;
+    all) sets="$sets build run test apps lint" ;;
     run) sets="$sets build run" ;;
-    test) sets="$sets build run test" ;;
-    build | lint) sets="$sets $arg" ;;
-    *) die "usage: deps.sh [build|run|test|lint|all]..." ;;
+    test) sets="$sets build run test apps" ;;
+    build | apps | lint) sets="$sets $arg" ;;
+    *) die "usage: deps.sh [build|run|test|apps|lint|all]..." ;;
     esac
 done
 sets=$(echo "$sets" | tr -s ' ' '\n' | awk 'NF && !seen[$1]++' | tr '\n' ' ')
@@ -194,18 +210,31 @@ read_have() {
         sed -n 's/^.i. *//p' | tr ',' '\n' | sed 's/^ *//; s/ .*//')
 }
 
+# split: what of the sets must be there, and what may be done without.
+required=$(echo " $sets " | sed 's/ apps / /')
+optional=
+case " $sets " in *' apps '*) optional=apps ;; esac
+
 read_have
-missing=$(missing_of "$sets")
-if [ -z "$missing" ]; then
+missing=$(missing_of "$required")
+wanted=$(missing_of "$optional")
+if [ -z "$missing$wanted" ]; then
     say "all there ($sets)"
     exit 0
 fi
 say 'something is missing; reading the package lists first'
 as_root apt-get -q update -o DPkg::Lock::Timeout=120 >/dev/null || say 'apt-get update failed; going on with the lists that are here'
 # Again, since which of two names to take depends on what apt knows.
-missing=$(missing_of "$sets")
-install_missing "$missing"
+missing=$(missing_of "$required")
+[ -z "$missing" ] || install_missing "$missing" die
+wanted=$(missing_of "$optional" | while read -r package why; do
+    if known "$package"; then printf '%s  %s\n' "$package" "$why"; fi
+done)
+[ -z "$wanted" ] || install_missing "$wanted" say
 read_have
-left=$(missing_of "$sets")
+left=$(missing_of "$required")
 [ -z "$left" ] || die "still missing: $left"
+missing_of "$optional" | while read -r package why; do
+    say "done without $package ($why): its tests are skipped"
+done
 say "done ($sets)"
