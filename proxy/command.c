@@ -60,21 +60,49 @@ static void kill_session(struct session *victim, bool query_only)
         killer_kill(b);
 }
 
+static struct session *client_of(const struct session *s, uint64_t id)
+{
+    return id >= SESSION_ID_BIT && id <= UINT32_MAX ? session_find(s->proxy, (uint32_t)id) : NULL;
+}
+
+bool command_is_client(const struct session *s, uint64_t id)
+{
+    return client_of(s, id) != NULL;
+}
+
+/* What the statement before left is over, and what this one has left is on no server. */
+static void note_killed(struct session *s, bool failed)
+{
+    if (s->console)
+        return;
+    session_note_ok(s);
+    s->last.gone = true;
+    if (failed || !s->proxy->target->mariadb) /* MariaDB's KILL leaves the warnings [seen] */
+        session_clear_warnings(s);
+    if (!failed)
+        return;
+    s->last.row_count = -1;
+    s->last.clean = false;
+    s->last.warnings = 1;
+}
+
 enum command_verdict command_kill(struct session *s, uint64_t id, bool query_only)
 {
     char text[96];
-    struct session *victim = session_find(s->proxy, (uint32_t)id);
-    if (!victim || id > UINT32_MAX) {
+    struct session *victim = client_of(s, id);
+    if (!victim) {
         (void)snprintf(text, sizeof text, "Unknown thread id: %" PRIu64, id);
         session_send_err(s, 1, 1094, "HY000", bytes_text(text));
         return COMMAND_ANSWERED;
     }
     if (victim->account != s->account && !s->console) {
         (void)snprintf(text, sizeof text, "You are not owner of thread %" PRIu64, id);
+        note_killed(s, true);
         session_send_err(s, 1, 1095, "HY000", bytes_text(text));
         return COMMAND_ANSWERED;
     }
     if (victim == s) { /* as servers do: this very command is what is interrupted */
+        note_killed(s, true);
         session_send_err(s, 1, 1317, "70100", bytes_text("Query execution was interrupted"));
         if (query_only)
             return COMMAND_ANSWERED;
@@ -82,13 +110,16 @@ enum command_verdict command_kill(struct session *s, uint64_t id, bool query_onl
         return COMMAND_ENDED;
     }
     kill_session(victim, query_only);
+    note_killed(s, false);
     session_send_ok(s, 1);
     return COMMAND_ANSWERED;
 }
 
-bool command_id_is_ours(uint64_t id)
+void command_kill_later(struct session *s, bool query_only)
 {
-    return id >= SESSION_ID_BIT && id <= UINT32_MAX;
+    s->plan.kills = true;
+    s->plan.kills_query = query_only;
+    s->plan.capture = CAPTURE_HOLD;
 }
 
 /* ---- commands ---- */
@@ -156,8 +187,13 @@ static enum command_verdict take_query(struct session *s, struct bytes payload)
         return refuse(s, MYSQL_ERROR_MALFORMED, "the spool file cannot be read");
     if (s->spool)
         text.len = 0;
-    if (scan.kind == SQL_KILL && !(scan.flags & SQL_F_MULTI) && command_id_is_ours(scan.kill_id))
+    if ((scan.kinds & 1u << SQL_KILL) && command_is_client(s, scan.kill_id)) {
+        if (scan.flags & SQL_F_MULTI)
+            return refuse(s, MYSQL_ERROR_REFUSED,
+                          "KILL of a client of the pool among other statements; send it alone");
+        query_begin(s, query_facts(&scan));
         return command_kill(s, scan.kill_id, scan.kill_query);
+    }
     struct prepared_facts facts = query_facts(&scan);
     if (scan.kinds & 1u << SQL_PREPARE)
         pin_track_executed(s->track, text, session_scan_mode(s), &facts.flags, &facts.kinds);
@@ -168,7 +204,9 @@ static enum command_verdict take_query(struct session *s, struct bytes payload)
         !command_write_connection_id(s, MYSQL_COM_QUERY, text))
         s->plan.pins |= PIN_SESSION_VARIABLE;
     query_keep_text(s, text);
-    if (s->plan.learns)
+    if (scan.kind == SQL_KILL && !(scan.flags & SQL_F_MULTI))
+        command_kill_later(s, scan.kill_query);
+    else if (s->plan.learns)
         s->plan.capture = CAPTURE_COPY;
     else if (s->plan.substitutes)
         s->plan.capture = CAPTURE_HOLD;
@@ -283,7 +321,12 @@ static enum command_verdict close_statement(struct session *s, struct bytes payl
 static enum command_verdict process_kill(struct session *s, struct bytes payload)
 {
     uint32_t id = statement_id_of(payload);
-    return command_id_is_ours(id) ? command_kill(s, id, false) : COMMAND_RUN;
+    if (!command_is_client(s, id))
+        return COMMAND_RUN;
+    if (s->proxy->target->mariadb)
+        return command_kill(s, id, false);
+    command_kill_later(s, false); /* some versions of MySQL have no such command: let it say so */
+    return COMMAND_RUN;
 }
 
 static enum command_verdict change_user(struct session *s, struct bytes payload)

@@ -20,13 +20,16 @@ enum command_verdict {
 /* A whole command. `payload` is its head when it is spooled; a spooled text is read through
  * s->spool. */
 enum command_verdict command_take(struct session *s, struct bytes payload);
-/* Is it an id that we have given to a client? */
-bool command_id_is_ours(uint64_t id);
+/* Is it the id of a client that is here now? */
+bool command_is_client(const struct session *s, uint64_t id);
 /* Puts the client's id in place of CONNECTION_ID(), in plan.packet, or in the one value of the
  * reply. False: the text cannot be read so closely, or is about the server's own threads; then it
  * is the server's id, and stays the same as long as the backend is held. */
 MUST_CHECK bool command_write_connection_id(struct session *s, uint8_t command, struct bytes text);
 /* KILL of a client of ours. */
 enum command_verdict command_kill(struct session *s, uint64_t id, bool query_only);
+/* The command in hand kills what only the server can tell, as KILL @id: if it says that it knows no
+ * such id, and that is one of ours, outcome_kill does it. */
+void command_kill_later(struct session *s, bool query_only);
 
 #endif

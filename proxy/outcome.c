@@ -9,6 +9,7 @@
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_packet.h"
 #include "protocol/mysql_response.h"
+#include "proxy/command.h"
 #include "proxy/prepare.h"
 
 static struct backend *backend_of(const struct session *s)
@@ -405,12 +406,43 @@ static bool substitute(struct session *s, struct bytes reply)
     return true;
 }
 
+/* The id that the server's ERR says it does not know; 0: it says something else. */
+static uint64_t unknown_thread(struct bytes reply)
+{
+    enum { ER_NO_SUCH_THREAD = 1094 };
+    struct mysql_err err;
+    struct bytes packet = packet_at(reply, 0);
+    if (packet.len <= MYSQL_HEADER_BYTES ||
+        mysql_err_read(bytes_of(packet.at + MYSQL_HEADER_BYTES, packet.len - MYSQL_HEADER_BYTES),
+                       &err) != WIRE_DONE ||
+        err.code != ER_NO_SUCH_THREAD)
+        return 0;
+    uint64_t id = 0;
+    for (size_t i = 0; i < err.message.len; i++) { /* the only number in it, in any language */
+        uint8_t c = err.message.at[i];
+        if (c >= '0' && c <= '9' &&
+            (__builtin_mul_overflow(id, 10, &id) ||
+             __builtin_add_overflow(id, (uint64_t)(c - '0'), &id)))
+            return 0;
+    }
+    return id;
+}
+
+bool outcome_kill(struct session *s)
+{
+    if (!s->plan.victim)
+        return true;
+    return command_kill(s, s->plan.victim, s->plan.kills_query) != COMMAND_ENDED;
+}
+
 void outcome_deliver(struct session *s)
 {
     struct bytes reply = iobuf_bytes(&s->captured);
     bool failed = backend_of(s)->reply.error_code != 0;
     s->reply_begun = true;
-    if (s->plan.command == MYSQL_COM_STMT_PREPARE && !failed) {
+    if (s->plan.kills && failed && command_is_client(s, unknown_thread(reply))) {
+        s->plan.victim = unknown_thread(reply);
+    } else if (s->plan.command == MYSQL_COM_STMT_PREPARE && !failed) {
         prepare_deliver(s, reply);
     } else if (failed || !s->plan.substitutes || !substitute(s, reply)) {
         if (reply.len)

@@ -19,5 +19,8 @@ void outcome_answered(struct session *s);
 void outcome_finish(struct session *s);
 /* A held reply is over: as the client gets it. */
 void outcome_deliver(struct session *s);
+/* Behind outcome_take: a KILL whose id the server did not know is one of ours: answers it. False:
+ * the session has killed itself. */
+MUST_CHECK bool outcome_kill(struct session *s);
 
 #endif

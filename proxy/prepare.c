@@ -11,6 +11,7 @@
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_command.h"
 #include "protocol/mysql_packet.h"
+#include "protocol/sql_token.h"
 #include "proxy/query.h"
 #include "proxy/spool.h"
 
@@ -306,26 +307,46 @@ static void plan_statement(struct session *s, struct statement *st)
         s->plan.own = true;
 }
 
+/* KILL ? and nothing else: the parameter is the id of a connection. */
+static bool kills_parameter(struct bytes text, uint32_t mode)
+{
+    struct sql_reader r = sql_reader(text, mode);
+    if (!sql_skip(&r, "kill"))
+        return false;
+    if (!sql_skip(&r, "hard"))
+        (void)sql_skip(&r, "soft");
+    if (!sql_skip(&r, "connection"))
+        (void)sql_skip(&r, "query");
+    return sql_skip_mark(&r, '?') && sql_at_end(&r);
+}
+
 static enum command_verdict execute(struct session *s, struct statement *st, struct bytes payload)
 {
     struct plan *p = &s->plan;
     struct prepared *of = st->prepared;
     struct execute_view view;
     struct bytes text = bytes_of(of->text, of->text_bytes);
-    uint64_t victim;
+    struct sql_scan scan;
+    uint64_t victim = 0;
     if (!execute_read(payload, of->parameters, &view))
         return malformed(s);
     if (view.has_types)
         statement_note_types(st, &view, of->parameters);
     else if (of->parameters && !st->types)
         return refuse(s, ER_WRONG_ARGUMENTS, "Incorrect arguments to mysqld_stmt_execute");
-    if (of->facts.kind == SQL_KILL && of->parameters == 1 &&
-        execute_number(st, &view, payload, &victim) && command_id_is_ours(victim)) {
-        struct sql_scan scan;
+    if (of->facts.kind == SQL_KILL) {
         sql_scan_begin(&scan, session_scan_mode(s));
         sql_scan_feed(&scan, text);
         sql_scan_end(&scan);
-        return command_kill(s, victim, scan.kill_query);
+        victim = scan.kill_id;
+        if (kills_parameter(text, session_scan_mode(s)) &&
+            !execute_number(st, &view, payload, &victim))
+            victim = 0;
+        if (command_is_client(s, victim)) {
+            query_begin(s, of->facts);
+            return command_kill(s, victim, scan.kill_query);
+        }
+        command_kill_later(s, scan.kill_query);
     }
     query_plan(s, of->facts, text);
     p->may_retry = false;

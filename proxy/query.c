@@ -190,13 +190,11 @@ static bool asks_of_last(const struct prepared_facts *f)
     return (f->flags & SQL_F_LAST_STATE) || (f->kinds & 1u << SQL_DIAGNOSTICS);
 }
 
-/* MySQL clears the warnings of the statement before when the next one begins: what holds the
- * backend for them alone ends. */
-static void end_last_statement(struct session *s, const struct prepared_facts *f)
+void query_begin(struct session *s, struct prepared_facts facts)
 {
     if (s->pins != PIN_LAST_STATEMENT || s->rows_held || s->reread_due ||
-        s->proxy->target->mariadb || (f->flags & SQL_F_LAST_STATE) ||
-        (f->kinds & 1u << SQL_DIAGNOSTICS))
+        s->proxy->target->mariadb || (facts.flags & SQL_F_LAST_STATE) ||
+        (facts.kinds & 1u << SQL_DIAGNOSTICS))
         return;
     session_set_pins(s, 0);
     session_settle(s);
@@ -205,7 +203,7 @@ static void end_last_statement(struct session *s, const struct prepared_facts *f
 void query_plan(struct session *s, struct prepared_facts facts, struct bytes text)
 {
     struct plan *p = &s->plan;
-    end_last_statement(s, &facts);
+    query_begin(s, facts);
     const uint32_t dml = 1u << SQL_DML | 1u << SQL_OTHER | 1u << SQL_CALL | 1u << SQL_SET;
     p->facts = facts;
     p->pins = pins_of(&facts);

@@ -9,6 +9,9 @@
 #include "proxy/session.h"
 
 struct prepared_facts query_facts(const struct sql_scan *scan);
+/* MySQL clears the warnings of the statement before when the next one begins: what holds the
+ * backend for them alone ends. Part of query_plan; by itself for what is answered here. */
+void query_begin(struct session *s, struct prepared_facts facts);
 /* Fills the plan. text: empty when it is not at hand (spooled): then it is not looked at closely.
  */
 void query_plan(struct session *s, struct prepared_facts facts, struct bytes text);

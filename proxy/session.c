@@ -923,6 +923,8 @@ static enum session_state_id step_relay(struct session *s)
     if (s->plan.capture == CAPTURE_HOLD)
         outcome_deliver(s);
     outcome_take(s);
+    if (!outcome_kill(s))
+        return SESSION_CLOSING;
     return outcome_ask(s) ? SESSION_ASKING : over(s);
 }
 

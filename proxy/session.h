@@ -89,6 +89,9 @@ struct plan {
     bool warned;                 /* it ended with warnings */
     bool asks;                   /* `ask` is what it asks, and nothing else */
     bool substitutes;            /* the one value of its reply becomes `value` */
+    bool kills;                  /* a KILL whose id the server knows: one of ours is killed here */
+    bool kills_query;            /* .. KILL QUERY */
+    uint64_t victim;             /* .. and which it is; 0: none of ours */
     bool own; /* EXECUTE, PREPARE: by a statement of its own (struct statement.own_id) */
     bool retried;
     uint8_t lend_tries;    /* backends that died while being brought into its state */

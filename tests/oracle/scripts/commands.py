@@ -265,6 +265,73 @@ B.execute k
 A SELECT 2
 """, modes="text")
 
+script("kill_by_an_expression", """
+A SET @mine = CONNECTION_ID()
+A KILL QUERY @mine
+A SELECT 'still here'
+A KILL QUERY $idA + 0
+A KILL QUERY '$idA'
+B KILL QUERY $idA + 0
+B KILL QUERY @nothing
+B SET @its = $idA
+B.prepare k KILL QUERY @its
+B.execute k
+B SELECT ROW_COUNT()
+A SELECT @mine > 0
+B KILL @its
+A[gone] SELECT 1
+B SELECT 'still here'
+C SET @mine = CONNECTION_ID()
+C[gone] KILL @mine
+C[gone] SELECT 1
+D.prepare k KILL CONNECTION $idD
+D[gone] .execute k
+""".replace("D[gone] .execute k", "D.execute[gone] k"), modes="text", conf={"pool_max": 4})
+script("kill_and_the_last_statement", """
+A SELECT 1
+B UPDATE t SET n = 1 WHERE id < 4
+B KILL QUERY $idA
+B SELECT ROW_COUNT()
+B SELECT CAST('x' AS SIGNED)
+B KILL QUERY $idA
+B SHOW WARNINGS
+B SET @its = $idA
+B SELECT CAST('x' AS SIGNED)
+B KILL QUERY @its
+B SELECT ROW_COUNT()
+B KILL 4000000000
+B SHOW WARNINGS
+""", modes="text", refuse="1235.*state of the last", conf={"pool_max": 3})
+script("kill_by_a_parameter", """
+A SELECT 1
+B.prepare k KILL QUERY ?
+B.execute k $idA
+B.prepare c KILL CONNECTION ?
+B.execute c $idA
+A[gone] SELECT 2
+B.execute c 4000000000
+B.prepare e KILL QUERY ? + 1
+B.execute e 4000000000
+B SELECT 3
+""", modes="text", on="mariadb")
+script("kill_of_another_user", """
+A INSERT INTO u (v) VALUES ('mine')
+A SET @a = 1
+B.connect user=app2 password=app2pass db=app2
+B KILL $idA
+B KILL QUERY $idA
+B SET @its = $idA
+B KILL @its /* $idA */
+A SELECT v, @a FROM u
+""", modes="text", conf={"pool_max": 3})
+script("kill_among_other_statements", """
+A SELECT 1
+B.text SELECT 1; KILL QUERY $idA
+B.text KILL QUERY $idA; SELECT 1
+B.text SELECT 2; KILL QUERY 4000000000; SELECT 3
+A SELECT 2
+""", modes="text", refuse="1235.*send it alone")
+
 script("load_data_local", """
 A.connect caps=+LOCAL_FILES
 A LOAD DATA LOCAL INFILE 'rows.csv' INTO TABLE u FIELDS TERMINATED BY ',' (id, v, n)

@@ -2,6 +2,7 @@
  *
  * proxy/command.c as far as it goes without a server: what a command is, which pins its text
  * begins, and what is answered without a backend. */
+#include "proxy/outcome.h"
 #include "tests/unit/proxy/bare.h"
 
 /* ---- texts ---- */
@@ -319,8 +320,8 @@ static void a_kill_of_an_id_of_ours_is_answered_here(void **state)
     list_append(&proxy.sessions, &other.node);
     char text[64];
     (void)snprintf(text, sizeof text, "KILL %u", SESSION_ID_BIT | 3u);
-    assert_int_equal(take_text(MYSQL_COM_QUERY, text), COMMAND_ANSWERED);
-    assert_answered_err(1094);
+    assert_int_equal(take_text(MYSQL_COM_QUERY, text),
+                     COMMAND_RUN); /* no client's: the server says so */
     (void)snprintf(text, sizeof text, "KILL QUERY %u", SESSION_ID_BIT | 2u);
     assert_int_equal(take_text(MYSQL_COM_QUERY, text), COMMAND_ANSWERED); /* it runs nothing */
     assert_answered_ok();
@@ -334,9 +335,46 @@ static void a_kill_of_an_id_of_ours_is_answered_here(void **state)
     assert_answered_err(1095);
     assert_int_equal(take_text(MYSQL_COM_QUERY, "KILL 17"), COMMAND_RUN); /* the server's own */
     assert_int_equal(take(MYSQL_COM_PROCESS_KILL, "\x11\0\0\0", 4), COMMAND_RUN);
-    assert_int_equal(take(MYSQL_COM_PROCESS_KILL, "\x03\0\0\x80", 4), COMMAND_ANSWERED);
-    assert_answered_err(1094);
+    assert_int_equal(take(MYSQL_COM_PROCESS_KILL, "\x03\0\0\x80", 4), COMMAND_RUN);
+    assert_false(session.plan.kills);
+    /* MySQL may know no such command. */
+    assert_int_equal(take(MYSQL_COM_PROCESS_KILL, "\x02\0\0\x80", 4), COMMAND_RUN);
+    assert_true(session.plan.kills);
+    assert_false(session.plan.kills_query);
+    proxy.target->mariadb = true;
+    assert_int_equal(take(MYSQL_COM_PROCESS_KILL, "\x02\0\0\x80", 4), COMMAND_ANSWERED);
+    assert_answered_err(1095);
+    proxy.target->mariadb = false;
+    (void)snprintf(text, sizeof text, "SELECT 1; KILL %u", SESSION_ID_BIT | 2u);
+    assert_int_equal(take_text(MYSQL_COM_QUERY, text), COMMAND_ANSWERED);
+    assert_answered_err(1235);
     list_remove(&proxy.sessions, &other.node);
+}
+
+/* What the id is only the server can tell: its reply is held, and one of ours is killed then. */
+static void a_kill_by_an_expression_is_the_servers_to_evaluate(void **state)
+{
+    static const struct {
+        const char *text;
+        bool query;
+    } rows[] = {{"KILL QUERY @x", true}, {"KILL 2147483650 + 0", false}, {"KILL ?", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(take_text(MYSQL_COM_QUERY, rows[i].text), COMMAND_RUN);
+        assert_true(session.plan.kills);
+        assert_int_equal(session.plan.kills_query, rows[i].query);
+        assert_int_equal(session.plan.capture, CAPTURE_HOLD);
+    }
+    session.plan.victim = SESSION_ID_BIT | 77u; /* it has gone in the meantime */
+    assert_true(outcome_kill(&session));
+    assert_answered_err(1094);
+    session.plan.victim = session.id;
+    session.plan.kills_query = true;
+    list_append(&proxy.sessions, &session.node);
+    assert_true(outcome_kill(&session));
+    assert_answered_err(1317);
+    assert_int_equal(session.last.row_count, -1);
+    list_remove(&proxy.sessions, &session.node);
 }
 
 #define COMMAND_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -361,6 +399,7 @@ int main(void)
         COMMAND_TEST(the_request_end_mark_has_no_answer),
         COMMAND_TEST(what_a_pool_cannot_serve_is_refused_by_name),
         COMMAND_TEST(a_kill_of_an_id_of_ours_is_answered_here),
+        COMMAND_TEST(a_kill_by_an_expression_is_the_servers_to_evaluate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
