@@ -154,22 +154,33 @@ MUST_CHECK bool sql_locks_read(struct bytes text, uint32_t mode, struct sql_lock
 
 /* ---- places of CONNECTION_ID() ---- */
 
+enum { SQL_PLACES_MAX = 64 };
+
+enum sql_place {
+    SQL_PLACE_CALL,     /* CONNECTION_ID(): word, space or comments, parentheses */
+    SQL_PLACE_VARIABLE, /* a read of @@pseudo_thread_id */
+    SQL_PLACE_ID,       /* a number, or digits in quotes, that is compared and above 2^31 */
+    SQL_PLACE_NAME,     /* an item of a SELECT list without an alias that holds some of the above:
+                           its text names the column */
+};
+
+/* In the order of their ends; a NAME ends behind those that it holds. */
 struct sql_places {
     size_t count;
     struct {
-        uint32_t at, len; /* the bytes of the call in the text, or of @@pseudo_thread_id */
-        bool column; /* it is a whole item of an outermost SELECT list, without an alias: its text
-                        names the column */
-    } item[SQL_ITEMS_MAX];
-    bool about_threads; /* the text also names PROCESSLIST, THREADS, INNODB_TRX, METADATA_LOCKS and
-                           the like, calls IS_USED_LOCK or PS_THREAD_ID, or is a KILL: ids of the
-                           server's own */
+        uint32_t at, len; /* in the text */
+        uint8_t what;     /* enum sql_place */
+    } item[SQL_PLACES_MAX];
+    bool about_threads; /* the text names PROCESSLIST, THREADS, INNODB_TRX, METADATA_LOCKS and the
+                           like, calls IS_USED_LOCK or PS_THREAD_ID, or is a KILL: its ids are the
+                           server's own, and only what is compared with them is a place */
 };
 
-/* Every CONNECTION_ID() in the text (word, space or comments, parentheses), and every read of
- * @@pseudo_thread_id. False: it cannot be read, or holds more than SQL_ITEMS_MAX, or a number would
- * say something else than the call does: in CREATE and ALTER, which keep the call, behind GROUP BY
- * and ORDER BY, where it would be a column's, and where SET assigns to the variable. */
+/* Calls of CONNECTION_ID() and what else of a text says ids of connections; those in the literal of
+ * PREPARE x FROM '..' and EXECUTE IMMEDIATE '..' too. An executable comment is read as text, since
+ * what the server passes over there does no harm. Calls that CREATE (but for CREATE TABLE ..
+ * SELECT) and ALTER keep are no places. False: it cannot be read, holds more than SQL_PLACES_MAX,
+ * or sets the variable. */
 MUST_CHECK bool sql_connection_ids_read(struct bytes text, uint32_t mode, struct sql_places *out);
 
 #endif

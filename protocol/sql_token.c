@@ -45,6 +45,19 @@ static bool is_dash_comment(const struct sql_reader *r)
            (r->end - r->next == 2 || r->next[2] <= ' ' || r->next[2] == 0x7F);
 }
 
+/* Into an executable comment, over the version in its head. */
+static void enter_comment(struct sql_reader *r)
+{
+    enum { VERSION_MIN_DIGITS = 5, VERSION_MAX_DIGITS = 6 };
+    size_t digits = 0;
+    r->next += r->next[2] == '!' ? 3 : 4;
+    while (digits < VERSION_MAX_DIGITS && r->next + digits < r->end && is_digit(r->next[digits]))
+        digits++;
+    r->next += digits >= VERSION_MIN_DIGITS ? digits : 0;
+    r->inside = true;
+    r->edges++;
+}
+
 /* Over space and plain comments; false when what stands there is not plain. An optimizer hint may
  * change what the rest means (SET_VAR), but not where it begins. */
 static bool skip_gap(struct sql_reader *r)
@@ -57,12 +70,20 @@ static bool skip_gap(struct sql_reader *r)
         } else if (at(r, 0, '/') && at(r, 1, '*')) {
             bool runs =
                 at(r, 2, '!') || (at(r, 2, 'M') && at(r, 3, '!') && (r->mode & SQL_MODE_MARIADB));
+            if (runs && r->enters && !r->inside) {
+                enter_comment(r);
+                continue;
+            }
             const uint8_t *end =
                 runs ? NULL : memmem(r->next + 2, (size_t)(r->end - r->next) - 2, "*/", 2);
             if (!end)
                 return false;
             r->hinted = r->hinted || at(r, 2, '+');
             r->next = end + 2;
+        } else if (r->inside && at(r, 0, '*') && at(r, 1, '/')) {
+            r->next += 2;
+            r->inside = false;
+            r->edges++;
         } else {
             return true;
         }
@@ -203,7 +224,7 @@ void sql_next(struct sql_reader *r)
     if (r->type == SQL_PIECE_BAD)
         return;
     r->text = r->value = bytes_of(r->end, 0);
-    if (!skip_gap(r) || (r->next == r->end && r->cut)) {
+    if (!skip_gap(r) || (r->next == r->end && (r->cut || r->inside))) {
         bad(r);
         return;
     }
@@ -212,14 +233,18 @@ void sql_next(struct sql_reader *r)
         return;
     const uint8_t *from = r->next;
     take_piece(r, behind_name && r->glued);
+    bool quoted = r->type == SQL_PIECE_NAME || r->type == SQL_PIECE_STRING;
+    if (r->inside && quoted)
+        bad(r);
     r->text = r->type == SQL_PIECE_BAD ? r->text : bytes_of(from, (size_t)(r->next - from));
     if (r->type == SQL_PIECE_WORD || r->type == SQL_PIECE_NUMBER)
         r->value = r->text;
 }
 
-struct sql_reader sql_reader(struct bytes text, uint32_t mode)
+static struct sql_reader reader_of(struct bytes text, uint32_t mode, bool enters)
 {
-    struct sql_reader r = {.next = text.at, .end = text.at + text.len, .mode = mode};
+    struct sql_reader r = {
+        .next = text.at, .end = text.at + text.len, .mode = mode, .enters = enters};
     for (size_t i = 0; (mode & SQL_MODE_MULTIBYTE_UNSAFE) && !r.cut && i < text.len; i++)
         if (text.at[i] > 0x7F) {
             r.cut = true;
@@ -227,6 +252,16 @@ struct sql_reader sql_reader(struct bytes text, uint32_t mode)
         }
     sql_next(&r);
     return r;
+}
+
+struct sql_reader sql_reader(struct bytes text, uint32_t mode)
+{
+    return reader_of(text, mode, false);
+}
+
+struct sql_reader sql_reader_inside(struct bytes text, uint32_t mode)
+{
+    return reader_of(text, mode, true);
 }
 
 bool sql_text_is(struct bytes text, const char *word)

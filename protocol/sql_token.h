@@ -25,10 +25,13 @@ enum sql_piece_type {
 
 struct sql_reader {
     const uint8_t *next, *end;
-    uint32_t mode; /* enum sql_mode */
-    bool cut;      /* end is not that of the text, but its first byte above 0x7F, where the charset
-                      is not safe: there stands a BAD */
-    bool hinted;   /* an optimizer hint was passed over, as a comment */
+    uint32_t mode;  /* enum sql_mode */
+    bool cut;       /* end is not that of the text, but its first byte above 0x7F, where the charset
+                       is not safe: there stands a BAD */
+    bool hinted;    /* an optimizer hint was passed over, as a comment */
+    bool enters;    /* executable comments are read as text: sql_reader_inside */
+    bool inside;    /* .. and the piece in hand stands in one */
+    uint32_t edges; /* .. how many of their ends were passed before it */
     /* The piece in hand: */
     uint8_t type;      /* enum sql_piece_type */
     uint8_t mark;      /* of a MARK */
@@ -40,6 +43,9 @@ struct sql_reader {
 
 /* Takes the first piece in hand. */
 struct sql_reader sql_reader(struct bytes text, uint32_t mode);
+/* The same, but goes on into executable comments, as if the server ran them all. It may not, and a
+ * quote in one may be none: that is BAD. */
+struct sql_reader sql_reader_inside(struct bytes text, uint32_t mode);
 void sql_next(struct sql_reader *r);
 
 /* Is the piece in hand this unquoted word (given in lower case)? */

@@ -137,11 +137,57 @@ static enum command_verdict answer_ok(struct session *s)
     return COMMAND_ANSWERED;
 }
 
-/* CONNECTION_ID() is ours: it is written into the text as a number. False: the text cannot be read
- * so closely, or is about the server's own threads; then it is the server's id, and stays the same.
- */
+/* The column's name, as the server would make it of the item's text. A longer one is cut there;
+ * what cannot be written as an alias goes without. */
+static void put_name(struct wire_writer *w, struct bytes item)
+{
+    enum { NAME_MAX_BYTES = 255 };
+    if (item.len > NAME_MAX_BYTES) {
+        uint8_t last = item.at[NAME_MAX_BYTES - 1];
+        if (last <= ' ' || last > 0x7F || item.at[NAME_MAX_BYTES] > 0x7F)
+            return;
+        item.len = NAME_MAX_BYTES;
+    }
+    wire_put(w, bytes_text(" AS `"));
+    for (size_t i = 0; i < item.len; i++) {
+        wire_put_u8(w, item.at[i]);
+        if (item.at[i] == '`')
+            wire_put_u8(w, '`');
+    }
+    wire_put_u8(w, '`');
+}
+
+/* The client's id, in the type of what it stands for: so is all that is made of it [seen]. */
+static void put_id(struct wire_writer *w, uint32_t id, enum sql_place what)
+{
+    char text[40];
+    int n = what == SQL_PLACE_VARIABLE
+                ? snprintf(text, sizeof text, " NULLIF(%" PRIu32 "|0,0)", id)
+                : snprintf(text, sizeof text, "CAST(%" PRIu32 " AS UNSIGNED)", id);
+    wire_put(w, bytes_of(text, (size_t)n));
+}
+
+static void put_places(struct wire_writer *w, const struct session *s, struct bytes text,
+                       const struct sql_places *places)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < places->count; i++) {
+        size_t at = places->item[i].at;
+        size_t end = at + places->item[i].len;
+        enum sql_place what = (enum sql_place)places->item[i].what;
+        wire_put(w, bytes_of(text.at + done, (what == SQL_PLACE_NAME ? end : at) - done));
+        if (what == SQL_PLACE_NAME)
+            put_name(w, bytes_of(text.at + at, end - at));
+        else
+            put_id(w, s->id, what);
+        done = end;
+    }
+    wire_put(w, bytes_of(text.at + done, text.len - done));
+}
+
 bool command_write_connection_id(struct session *s, uint8_t command, struct bytes text)
 {
+    enum { PLACE_MAX_BYTES = 2 * 256 + 8 }; /* of a name with nothing but backquotes */
     struct sql_places places;
     struct plan *p = &s->plan;
     if (broken(RULE_CONNECTION_ID_REPLACED))
@@ -154,26 +200,12 @@ bool command_write_connection_id(struct session *s, uint8_t command, struct byte
     if (!text.len || !sql_connection_ids_read(text, session_scan_mode(s), &places) ||
         places.about_threads || !places.count)
         return false;
-    size_t room = MYSQL_HEADER_BYTES + 1 + text.len + places.count * 64;
+    size_t room = MYSQL_HEADER_BYTES + 1 + text.len + places.count * PLACE_MAX_BYTES;
     uint8_t *packet = xmalloc(room);
     struct wire_writer w = wire_writer(packet, room);
     size_t begin = mysql_packet_begin(&w);
-    size_t done = 0;
     wire_put_u8(&w, command);
-    for (size_t i = 0; i < places.count; i++) {
-        struct bytes call = bytes_of(text.at + places.item[i].at, places.item[i].len);
-        char number[16];
-        int n = snprintf(number, sizeof number, "%" PRIu32, s->id);
-        wire_put(&w, bytes_of(text.at + done, places.item[i].at - done));
-        wire_put(&w, bytes_of(number, (size_t)n));
-        if (places.item[i].column && call.len < 40) { /* as the server would name it */
-            wire_put(&w, bytes_text(" AS `"));
-            wire_put(&w, call);
-            wire_put(&w, bytes_text("`"));
-        }
-        done = places.item[i].at + places.item[i].len;
-    }
-    wire_put(&w, bytes_of(text.at + done, text.len - done));
+    put_places(&w, s, text, &places);
     p->packet_bytes = mysql_packet_end(&w, begin, 0);
     p->packet = packet;
     return true;
@@ -200,8 +232,9 @@ static enum command_verdict take_query(struct session *s, struct bytes payload)
     query_plan(s, facts, text);
     if (query_answer(s, text, false))
         return COMMAND_ANSWERED;
-    if ((scan.flags & SQL_F_CONNECTION_ID) &&
-        !command_write_connection_id(s, MYSQL_COM_QUERY, text))
+    bool asks_id = (scan.flags & SQL_F_CONNECTION_ID) != 0;
+    if ((asks_id || (scan.kinds & 1u << SQL_PREPARE)) &&
+        !command_write_connection_id(s, MYSQL_COM_QUERY, text) && asks_id)
         s->plan.pins |= PIN_SESSION_VARIABLE;
     query_keep_text(s, text);
     if (scan.kind == SQL_KILL && !(scan.flags & SQL_F_MULTI))

@@ -256,7 +256,8 @@ enum command_verdict prepare_take(struct session *s, struct bytes payload)
         struct sql_ask ask;
         bool asks =
             sql_ask_read(text, session_scan_mode(s), &ask) && ask.what == SQL_ASKED_CONNECTION_ID;
-        if (!asks && command_write_connection_id(s, MYSQL_COM_STMT_PREPARE, text))
+        p->personal = !asks && command_write_connection_id(s, MYSQL_COM_STMT_PREPARE, text);
+        if (p->personal)
             written = bytes_of(p->packet + MYSQL_HEADER_BYTES + 1,
                                p->packet_bytes - MYSQL_HEADER_BYTES - 1);
     }
@@ -272,9 +273,12 @@ void prepare_deliver(struct session *s, struct bytes reply)
     const struct mysql_reply *r = &b->reply;
     struct plan *plan = &s->plan;
     const uint32_t unshared = SQL_F_USER_VARIABLE | SQL_F_CONNECTION_ID;
+    bool shared = !plan->own && !plan->personal && !(plan->facts.flags & unshared);
     struct session_state key = key_of(s, &plan->facts);
+    if (plan->personal) /* it asks for none any more */
+        plan->facts.flags &= ~(uint32_t)SQL_F_CONNECTION_ID;
     struct prepared *p = prepared_add(cache_of(s), &key, bytes_of(plan->text, plan->text_bytes),
-                                      &plan->facts, !plan->own && !(plan->facts.flags & unshared));
+                                      &plan->facts, shared);
     prepared_set_reply(cache_of(s), p, reply, r->parameters, r->prepared_columns);
     struct statement *st = open_statement(s, p);
     if (!st) {
@@ -363,6 +367,8 @@ static enum command_verdict execute(struct session *s, struct statement *st, str
         p->substitutes = true;
         p->value = s->id;
         p->capture = CAPTURE_HOLD;
+    } else if (p->facts.flags & SQL_F_CONNECTION_ID) { /* the server's own, which stays the same */
+        p->pins |= PIN_SESSION_VARIABLE;
     }
     plan_statement(s, st);
     return COMMAND_RUN;

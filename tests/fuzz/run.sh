@@ -18,7 +18,7 @@ parts() {
     handshake) echo protocol/mysql_handshake.c ;;
     reply) echo protocol/mysql_reply.c ;;
     sql) echo protocol/sql_scan.c protocol/sql_grammar.c protocol/sql_lead.c protocol/sql_word.c ;;
-    sql_simple) echo protocol/sql_token.c protocol/sql_simple.c protocol/sql_set_read.c protocol/sql_names_read.c ;;
+    sql_simple) echo protocol/sql_token.c protocol/sql_simple.c protocol/sql_set_read.c protocol/sql_names_read.c protocol/sql_ids_read.c ;;
     sql_digest) echo protocol/sql_token.c protocol/sql_digest.c ;;
     config) echo conf/load.c conf/units.c conf/url.c conf/address.c conf/value.c conf/layer.c ;;
     http) echo health/http_parse.c ;;

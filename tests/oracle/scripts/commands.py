@@ -165,6 +165,62 @@ SET @c = CONNECTION_ID()
 .execute[greeting] c
 [greeting] SELECT v, CONNECTION_ID() FROM t WHERE 1 = 0 UNION SELECT CONNECTION_ID(), 1
 """, conf={"pool_max": 3})
+script("connection_id_in_expressions", """
+SELECT CONNECTION_ID() > 0, CONNECTION_ID() > 0 AS a, CONNECTION_ID() IS NULL, 1 AS one
+[mask] SELECT CONNECTION_ID() + 1, CONCAT('x', CONNECTION_ID()), CONNECTION_ID() * 1.5, -CONNECTION_ID()
+[mask] SELECT connection_id/* */( ) + /* c */ 1 -- end
+[mask] SELECT  `connection_id`() | 0   , IFNULL(CONNECTION_ID(), 1), CONNECTION_ID()+1 `a``b`, CONNECTION_ID()+1 'c'
+[mask] SELECT CONNECTION_ID() + @@pseudo_thread_id, @@pseudo_thread_id + 1, @@session.pseudo_thread_id
+SELECT CONNECTION_ID() = @@pseudo_thread_id, (SELECT CONNECTION_ID()) > 0, 1 IN (SELECT CONNECTION_ID())
+SELECT * FROM (SELECT CONNECTION_ID() > 1, 2) d
+SELECT d.* FROM (SELECT (CONNECTION_ID() > (SELECT 1 FROM t LIMIT 1)), 'a' 'b') d
+WITH c AS (SELECT CONNECTION_ID() > 1) SELECT * FROM c
+SELECT CASE WHEN CONNECTION_ID() > 5 THEN 'more' ELSE 'less' END IS NULL
+SELECT CASE CONNECTION_ID() WHEN 5 THEN 1 END AS five, CASE CONNECTION_ID() WHEN -5 THEN 1 END
+SELECT DISTINCT CONNECTION_ID() > 0 FROM t WHERE CONNECTION_ID() > 0
+SELECT CONNECTION_ID() > 0, COUNT(*) FROM t GROUP BY CONNECTION_ID() > 0 ORDER BY CONNECTION_ID()
+SELECT id FROM t WHERE id < 3 ORDER BY CONNECTION_ID(), id
+SELECT CONNECTION_ID() = date 'x', CONNECTION_ID() = 'a' "b", CONNECTION_ID() = x'41', 'x' = CONNECTION_ID() y
+SELECT CONNECTION_ID() > 0 + 100000000000 - 100000000000 + 100000000000 - 100000000000 + 100000000000 - 100000000000 + \
+100000000000 - 100000000000 + 100000000000 - 100000000000 + 100000000000 - 100000000000 + 100000000000 - 100000000000 + 1 - 1
+SELECT /*! CONNECTION_ID() > 0, */ 2
+SELECT 1 /*!50000 , CONNECTION_ID() > 0 */
+SELECT 1 /*!99999 + CONNECTION_ID() */, 2
+[mask] SELECT /*!50000 CONNECTION_ID() */
+SELECT CONNECTION_ID() > 0 UNION ALL SELECT CONNECTION_ID() < 0
+INSERT INTO u (v, n) SELECT CONNECTION_ID() > 0, 1 ON DUPLICATE KEY UPDATE n = CONNECTION_ID() > 0
+SELECT v, n FROM u
+DO CONNECTION_ID()
+.prepare s SELECT CONNECTION_ID() > ?, CONNECTION_ID() > 0 b
+.execute s 1
+B.prepare s SELECT CONNECTION_ID() > ?, CONNECTION_ID() > 0 b
+B.execute s 1
+""", conf={"pool_max": 3})
+script("connection_id_is_one", """
+[mask] SET @c = CONNECTION_ID()
+SELECT @c = CONNECTION_ID(), @c = @@pseudo_thread_id
+[greeting] SELECT v FROM (SELECT CONNECTION_ID() AS v) d
+[greeting] SELECT /*! CONNECTION_ID() */
+[greeting] SELECT CONNECTION_ID() FROM t WHERE id = 1 GROUP BY CONNECTION_ID()
+[greeting] SELECT CONNECTION_ID() FROM DUAL ORDER BY CONNECTION_ID() LIMIT 1
+CREATE TABLE ids AS SELECT CONNECTION_ID(), CONNECTION_ID() AS id, CONNECTION_ID() > 0, @@pseudo_thread_id AS t
+[greeting] SELECT id FROM ids
+SELECT id = CONNECTION_ID(), t = CONNECTION_ID() FROM ids
+SHOW CREATE TABLE ids
+.text PREPARE p FROM 'SELECT CONNECTION_ID() AS a'
+.text[greeting] EXECUTE p
+.text DEALLOCATE PREPARE p
+.prepare one SELECT 1, CONNECTION_ID() = $idA AS same
+.execute one
+B.prepare one SELECT 1, CONNECTION_ID() = $idB AS same
+B.execute one
+A.execute one
+.prepare x SELECT CONNECTION_ID() = ?, CONNECTION_ID() = $idA AS a
+.execute x 5
+B.prepare x SELECT CONNECTION_ID() = ?, CONNECTION_ID() = $idA AS a
+B.execute x 5
+A.execute x 5
+""", conf={"pool_max": 3}, clean="DROP TABLE IF EXISTS app.ids")
 script("connection_id_in_tables", """
 INSERT INTO u (v, n) VALUES ('mine', 1)
 [nometa] SELECT COUNT(*) AS n FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()

@@ -749,82 +749,166 @@ static void names_of_locks_that_are_not_literals_are_admitted(void **state)
 
 /* ---- CONNECTION_ID() ---- */
 
-/* The text with <> in each place, <column> where it is one, `no`, or `threads`. */
+/* The text with a mark in each place: <> a call, <@> the variable, <#> an id, |x| behind an item
+ * that is named x. `no` when it cannot be read, `threads: ` in front when it is about them. */
 static const char *places_shown(const char *text, uint32_t mode)
 {
     static char room[1024];
+    static const char *const marks[] = {
+        [SQL_PLACE_CALL] = "<>", [SQL_PLACE_VARIABLE] = "<@>", [SQL_PLACE_ID] = "<#>"};
     struct sql_places p;
     struct bytes t = copy(text);
     size_t done = 0;
-    size_t len = 0;
     read_prefixes(text, mode);
     if (!sql_connection_ids_read(t, mode, &p))
         return "no";
-    if (p.about_threads)
-        return "threads";
+    size_t len = (size_t)snprintf(room, sizeof room, "%s", p.about_threads ? "threads: " : "");
     for (size_t i = 0; i < p.count; i++) {
-        assert_true(p.item[i].at >= done && p.item[i].at + p.item[i].len <= t.len);
-        len +=
-            (size_t)snprintf(room + len, sizeof room - len, "%.*s<%s>", (int)(p.item[i].at - done),
-                             text + done, p.item[i].column ? "column" : "");
-        done = p.item[i].at + p.item[i].len;
+        size_t at = p.item[i].at;
+        size_t end = at + p.item[i].len;
+        bool name = p.item[i].what == SQL_PLACE_NAME;
+        size_t kept = name ? end : at;
+        assert_true(kept >= done && end <= t.len);
+        len += (size_t)snprintf(room + len, sizeof room - len, "%.*s", (int)(kept - done),
+                                text + done);
+        len += name ? (size_t)snprintf(room + len, sizeof room - len, "|%.*s|", (int)(end - at),
+                                       text + at)
+                    : (size_t)snprintf(room + len, sizeof room - len, "%s", marks[p.item[i].what]);
+        done = end;
     }
     snprintf(room + len, sizeof room - len, "%s", text + done);
     return room;
 }
 
-static void the_places_of_connection_id_are_told(void **state)
+static void assert_places(const struct set_row *rows, size_t count)
 {
-    (void)state;
-    static const struct set_row rows[] = {
-        {"SELECT CONNECTION_ID()", "SELECT <column>", 0},
-        {"select connection_id/* */( ) , 1", "select <column> , 1", 0},
-        {"SELECT 1, `connection_id`();", "SELECT 1, <column>;", 0},
-        {"SELECT DISTINCT CONNECTION_ID() FROM t", "SELECT DISTINCT <column> FROM t", 0},
-        {"SELECT CONNECTION_ID() INTO @a", "SELECT <column> INTO @a", 0},
-        {"SELECT CONNECTION_ID() WHERE 1", "SELECT <column> WHERE 1", 0},
-        {"WITH c AS (SELECT CONNECTION_ID() x) SELECT CONNECTION_ID() FROM c",
-         "WITH c AS (SELECT <> x) SELECT <column> FROM c", 0},
-        {"SELECT f(1, CONNECTION_ID()), CONNECTION_ID()", "SELECT f(1, <>), <column>", 0},
-        {"SELECT CONNECTION_ID() AS a, CONNECTION_ID() b, CONNECTION_ID() + 1",
-         "SELECT <> AS a, <> b, <> + 1", 0},
-        {"SELECT a FROM t WHERE b = CONNECTION_ID() ORDER BY a",
-         "SELECT a FROM t WHERE b = <> ORDER BY a", 0},
-        {"INSERT INTO t VALUES (.5, CONNECTION_ID())", "INSERT INTO t VALUES (.5, <>)", 0},
-        {"SELECT @@pseudo_thread_id, @@session.`pseudo_thread_id`, 'CONNECTION_ID()'",
-         "SELECT <column>, <column>, 'CONNECTION_ID()'", 0},
-        {"SET @a = CONNECTION_ID()", "SET @a = <>", 0},
-        {"SELECT app.connection_id(), connection_id, @connection_id, @@global.pseudo_thread_id, "
-         "connection_id(1)",
-         "SELECT app.connection_id(), connection_id, @connection_id, @@global.pseudo_thread_id, "
-         "connection_id(1)",
-         0},
-        {"SELECT 1; SELECT CONNECTION_ID()", "SELECT 1; SELECT <column>", 0},
-        {"KILL CONNECTION_ID()", "threads", 0},
-        {"SELECT * FROM information_schema.PROCESSLIST WHERE id = CONNECTION_ID()", "threads", 0},
-        {"SELECT CONNECTION_ID() FROM `innodb_trx`", "threads", 0},
-        {"SELECT IS_USED_LOCK('a') = CONNECTION_ID()", "threads", 0},
-        {"SELECT * FROM x WHERE PROCESSLIST_ID = CONNECTION_ID()", "threads", 0},
-        {"CREATE TRIGGER t BEFORE INSERT ON u FOR EACH ROW SET NEW.a = CONNECTION_ID()", "no", 0},
-        {"CREATE TABLE t AS SELECT CONNECTION_ID()", "no", 0},
-        {"ALTER TABLE t ALTER a SET DEFAULT (CONNECTION_ID())", "no", 0},
-        {"SELECT a FROM t ORDER BY CONNECTION_ID()", "no", 0},
-        {"SET @@pseudo_thread_id = 5", "no", 0},
-        {"SELECT CONNECTION_ID() /*! , 1 */", "no", 0},
-        {"SELECT CONNECTION_ID(), 'x", "no", 0},
-        {"SELECT CONNECTION_ID(), '\xc3\xa9'", "no", GBK},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         const char *got = places_shown(rows[i].text, rows[i].mode);
         if (strcmp(got, rows[i].want) != 0)
             fail_msg("%s\n  got  %s\n  want %s", rows[i].text, got, rows[i].want);
     }
-    char text[1024] = "DO 1";
+}
+
+#define ASSERT_PLACES(rows) assert_places(rows, sizeof(rows) / sizeof(rows)[0])
+
+static void the_places_of_connection_id_are_told(void **state)
+{
+    (void)state;
+    static const struct set_row rows[] = {
+        {"INSERT INTO t VALUES (.5, CONNECTION_ID())", "INSERT INTO t VALUES (.5, <>)", 0},
+        {"DO CONNECTION_ID(), @@pseudo_thread_id", "DO <>, <@>", 0},
+        {"SELECT a FROM t WHERE b = CONNECTION_ID() ORDER BY connection_id ( )",
+         "SELECT a FROM t WHERE b = <> ORDER BY <>", 0},
+        {"SELECT 'CONNECTION_ID()', app.connection_id(), connection_id, @connection_id, "
+         "@@global.pseudo_thread_id, connection_id(1)",
+         "SELECT 'CONNECTION_ID()', app.connection_id(), connection_id, @connection_id, "
+         "@@global.pseudo_thread_id, connection_id(1)",
+         0},
+        {"SET @a = CONNECTION_ID(), @b = @@session.`pseudo_thread_id`", "SET @a = <>, @b = <@>", 0},
+        {"SET @@pseudo_thread_id = 5", "no", 0},
+        {"SELECT 1; SET @@pseudo_thread_id = 5", "no", 0},
+        {"CREATE TRIGGER t BEFORE INSERT ON u FOR EACH ROW SET NEW.a = CONNECTION_ID()",
+         "CREATE TRIGGER t BEFORE INSERT ON u FOR EACH ROW SET NEW.a = CONNECTION_ID()", 0},
+        {"CREATE VIEW v AS SELECT CONNECTION_ID()", "CREATE VIEW v AS SELECT CONNECTION_ID()", 0},
+        {"CREATE OR REPLACE TEMPORARY TABLE t (a INT DEFAULT (CONNECTION_ID())) SELECT "
+         "CONNECTION_ID() a",
+         "CREATE OR REPLACE TEMPORARY TABLE t (a INT DEFAULT (CONNECTION_ID())) SELECT <> a", 0},
+        {"ALTER TABLE t ALTER a SET DEFAULT (CONNECTION_ID())",
+         "ALTER TABLE t ALTER a SET DEFAULT (CONNECTION_ID())", 0},
+        {"PREPARE p FROM 'DO CONNECTION_ID()'", "PREPARE p FROM 'DO <>'", 0},
+        {"PREPARE p FROM 'DO CONNECTION_ID(), ''x'''", "PREPARE p FROM 'DO CONNECTION_ID(), ''x'''",
+         0},
+        {"EXECUTE IMMEDIATE 'DO CONNECTION_ID()'", "EXECUTE IMMEDIATE 'DO <>'", MARIADB},
+        {"DO 1 /*! + CONNECTION_ID() */", "DO 1 /*! + <> */", 0},
+        {"DO 1 /*!50000 + CONNECTION_ID() */", "DO 1 /*!50000 + <> */", 0},
+        {"DO CONNECTION_ID/*! () */", "no", 0},
+        {"DO 1 /*M!100100 + CONNECTION_ID() */", "DO 1 /*M!100100 + <> */", MARIADB},
+        {"DO 1 /*M!100100 + CONNECTION_ID() */", "DO 1 /*M!100100 + CONNECTION_ID() */", 0},
+        {"DO /*!99999 ' */ ' CONNECTION_ID() ' /*!99999 ' */", "no", 0},
+        {"DO CONNECTION_ID() /*! + 1", "no", 0},
+        {"DO CONNECTION_ID(), 'x", "no", 0},
+        {"DO CONNECTION_ID(), '\xc3\xa9'", "no", GBK},
+    };
+    ASSERT_PLACES(rows);
+    char text[4096] = "DO 1";
     struct sql_places p;
-    for (int i = 0; i <= SQL_ITEMS_MAX; i++) {
+    for (int i = 0; i <= SQL_PLACES_MAX; i++) {
         snprintf(text + strlen(text), 32, ",CONNECTION_ID()");
-        assert_int_equal(sql_connection_ids_read(copy(text), 0, &p), i < SQL_ITEMS_MAX);
+        assert_int_equal(sql_connection_ids_read(copy(text), 0, &p), i < SQL_PLACES_MAX);
     }
+    snprintf(text, sizeof text, "DO %.*sCONNECTION_ID()", 30, "((((((((((((((((((((((((((((((((");
+    assert_true(sql_connection_ids_read(copy(text), 0, &p));
+    snprintf(text, sizeof text, "DO %.*sCONNECTION_ID()", 32, "((((((((((((((((((((((((((((((((");
+    assert_false(sql_connection_ids_read(copy(text), 0, &p));
+}
+
+static void columns_that_hold_an_id_are_named(void **state)
+{
+    (void)state;
+    static const struct set_row rows[] = {
+        {"SELECT CONNECTION_ID()", "SELECT <>|CONNECTION_ID()|", 0},
+        {"select connection_id/* */( ) , 1", "select <>|connection_id/* */( )| , 1", 0},
+        {"SELECT 1, `connection_id`();", "SELECT 1, <>|`connection_id`()|;", 0},
+        {"SELECT DISTINCT CONNECTION_ID() FROM t", "SELECT DISTINCT <>|CONNECTION_ID()| FROM t", 0},
+        {"SELECT CONNECTION_ID() + 1 INTO @a", "SELECT <> + 1|CONNECTION_ID() + 1| INTO @a", 0},
+        {"SELECT @@pseudo_thread_id, 1; SELECT CONNECTION_ID() WHERE 1",
+         "SELECT <@>|@@pseudo_thread_id|, 1; SELECT <>|CONNECTION_ID()| WHERE 1", 0},
+        {"SELECT f(CONNECTION_ID(), 1), 2", "SELECT f(<>, 1)|f(CONNECTION_ID(), 1)|, 2", 0},
+        {"WITH c AS (SELECT CONNECTION_ID() x) SELECT CONNECTION_ID() FROM c",
+         "WITH c AS (SELECT <> x) SELECT <>|CONNECTION_ID()| FROM c", 0},
+        {"SELECT (SELECT CONNECTION_ID() FROM t)",
+         "SELECT (SELECT <>|CONNECTION_ID()| FROM t)|(SELECT CONNECTION_ID() FROM t)|", 0},
+        {"SELECT CONNECTION_ID() AS a, CONNECTION_ID() b, CONNECTION_ID() 'c', CONNECTION_ID() `d`",
+         "SELECT <> AS a, <> b, <> 'c', <> `d`", 0},
+        {"SELECT CONNECTION_ID() EXCEPT SELECT CONNECTION_ID() except",
+         "SELECT <>|CONNECTION_ID()| EXCEPT SELECT <> except", 0},
+        {"SELECT CONNECTION_ID() IS NULL", "SELECT <> IS NULL|CONNECTION_ID() IS NULL|", 0},
+        {"SELECT CONNECTION_ID() = 'a' \"b\"", "SELECT <> = 'a' \"b\"|CONNECTION_ID() = 'a' \"b\"|",
+         0},
+        {"SELECT CONNECTION_ID() = date 'x', CONNECTION_ID() + t.date 'x'",
+         "SELECT <> = date 'x'|CONNECTION_ID() = date 'x'|, <> + t.date 'x'", 0},
+        {"SELECT CONNECTION_ID() = x'41', CONNECTION_ID() = x '41'",
+         "SELECT <> = x'41'|CONNECTION_ID() = x'41'|, <> = x '41'", 0},
+        {"SELECT CASE WHEN CONNECTION_ID() THEN a ELSE b END, CASE a WHEN 1 THEN CONNECTION_ID() "
+         "END c",
+         "SELECT CASE WHEN <> THEN a ELSE b END|CASE WHEN CONNECTION_ID() THEN a ELSE b END|, CASE "
+         "a WHEN 1 THEN <> END c",
+         0},
+        {"SELECT CONNECTION_ID() + @@sql_mode - t.a",
+         "SELECT <> + @@sql_mode - t.a|CONNECTION_ID() + @@sql_mode - t.a|", 0},
+        /* In doubt it has an alias. */
+        {"SELECT a + INTERVAL CONNECTION_ID() DAY", "SELECT a + INTERVAL <> DAY", 0},
+        {"SELECT /*! CONNECTION_ID() */", "SELECT /*! <>|CONNECTION_ID()| */", 0},
+        {"SELECT CONNECTION_ID() /*! AS x */, 1", "SELECT <> /*! AS x */, 1", 0},
+        {"SELECT CONNECTION_ID() /*! + */ + 1", "SELECT <> /*! + */ + 1", 0},
+        {"INSERT INTO t SELECT CONNECTION_ID() ON DUPLICATE KEY UPDATE a = CONNECTION_ID()",
+         "INSERT INTO t SELECT <>|CONNECTION_ID()| ON DUPLICATE KEY UPDATE a = <>", 0},
+        {"INSERT INTO t VALUES (CONNECTION_ID()) RETURNING CONNECTION_ID(), b",
+         "INSERT INTO t VALUES (<>) RETURNING <>|CONNECTION_ID()|, b", MARIADB},
+    };
+    ASSERT_PLACES(rows);
+}
+
+static void ids_that_are_compared_with_the_servers_are_places(void **state)
+{
+    (void)state;
+    static const struct set_row rows[] = {
+        {"KILL CONNECTION_ID()", "threads: KILL CONNECTION_ID()", 0},
+        {"SELECT CONNECTION_ID() FROM `innodb_trx`",
+         "threads: SELECT CONNECTION_ID() FROM `innodb_trx`", 0},
+        {"SELECT * FROM x WHERE PROCESSLIST_ID = CONNECTION_ID()",
+         "threads: SELECT * FROM x WHERE PROCESSLIST_ID = CONNECTION_ID()", 0},
+        {"SELECT IS_USED_LOCK('a') = 2147483650, 2147483650",
+         "threads: SELECT IS_USED_LOCK('a') = <#>|IS_USED_LOCK('a') = 2147483650|, 2147483650", 0},
+        {"SELECT 1 FROM processlist WHERE id IN (2147483650, '4294967295') OR 2147483649 = id",
+         "threads: SELECT 1 FROM processlist WHERE id IN (<#>, <#>) OR <#> = id", 0},
+        {"SELECT 1 FROM processlist WHERE id = 2147483647 OR id = 4294967296 OR id = '214748365x'",
+         "threads: SELECT 1 FROM processlist WHERE id = 2147483647 OR id = 4294967296 OR id = "
+         "'214748365x'",
+         0},
+        {"SELECT a = 2147483650 FROM t", "SELECT a = 2147483650 FROM t", 0},
+    };
+    ASSERT_PLACES(rows);
 }
 
 /* ---- tokens ---- */
@@ -894,6 +978,8 @@ int main(void)
         TEST(the_names_of_locks_are_told),
         TEST(names_of_locks_that_are_not_literals_are_admitted),
         TEST(the_places_of_connection_id_are_told),
+        TEST(columns_that_hold_an_id_are_named),
+        TEST(ids_that_are_compared_with_the_servers_are_places),
         TEST(a_text_is_cut_as_the_servers_cut_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
