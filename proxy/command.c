@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/command.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,9 +163,35 @@ static void put_id(struct wire_writer *w, uint32_t id, enum sql_place what)
 {
     char text[40];
     int n = what == SQL_PLACE_VARIABLE
-                ? snprintf(text, sizeof text, " NULLIF(%" PRIu32 "|0,0)", id)
+                ? snprintf(text, sizeof text, "NULLIF(%" PRIu32 "|0,0)", id)
                 : snprintf(text, sizeof text, "CAST(%" PRIu32 " AS UNSIGNED)", id);
     wire_put(w, bytes_of(text, (size_t)n));
+}
+
+/* It may be in quotes. */
+static uint64_t id_of_literal(struct bytes literal)
+{
+    uint64_t id = 0;
+    for (size_t i = 0; i < literal.len; i++)
+        if (literal.at[i] >= '0' && literal.at[i] <= '9')
+            id = id * 10 + (uint64_t)(literal.at[i] - '0');
+    return id;
+}
+
+/* A client's id where ids of the server's are compared: that of the connection it holds now. Who
+ * holds none is on no connection, and the id stays one that the server does not know. */
+static void put_compared(struct wire_writer *w, const struct session *s, struct bytes literal)
+{
+    char text[16];
+    const struct session *other = client_of(s, id_of_literal(literal));
+    if (other == s) {
+        wire_put(w, bytes_text("CONNECTION_ID()"));
+    } else if (other && backend_of(other)) {
+        int n = snprintf(text, sizeof text, "%" PRIu32, backend_of(other)->server_id);
+        wire_put(w, bytes_of(text, (size_t)n));
+    } else {
+        wire_put(w, literal);
+    }
 }
 
 static void put_places(struct wire_writer *w, const struct session *s, struct bytes text,
@@ -174,20 +201,44 @@ static void put_places(struct wire_writer *w, const struct session *s, struct by
     for (size_t i = 0; i < places->count; i++) {
         size_t at = places->item[i].at;
         size_t end = at + places->item[i].len;
+        struct bytes place = bytes_of(text.at + at, end - at);
         enum sql_place what = (enum sql_place)places->item[i].what;
         wire_put(w, bytes_of(text.at + done, (what == SQL_PLACE_NAME ? end : at) - done));
-        if (what == SQL_PLACE_NAME)
-            put_name(w, bytes_of(text.at + at, end - at));
-        else
+        switch (what) {
+        case SQL_PLACE_NAME:
+            put_name(w, place);
+            break;
+        case SQL_PLACE_ID:
+            put_compared(w, s, place);
+            break;
+        case SQL_PLACE_CALL:
+        case SQL_PLACE_VARIABLE:
+            if (at && isalnum(text.at[at - 1])) /* SELECT@@x */
+                wire_put_u8(w, ' ');
             put_id(w, s->id, what);
+            break;
+        }
         done = end;
     }
     wire_put(w, bytes_of(text.at + done, text.len - done));
 }
 
-bool command_write_connection_id(struct session *s, uint8_t command, struct bytes text)
+static void write_places(struct session *s, uint8_t command, struct bytes text,
+                         const struct sql_places *places)
 {
     enum { PLACE_MAX_BYTES = 2 * 256 + 8 }; /* of a name with nothing but backquotes */
+    size_t room = MYSQL_HEADER_BYTES + 1 + text.len + places->count * PLACE_MAX_BYTES;
+    uint8_t *packet = xmalloc(room);
+    struct wire_writer w = wire_writer(packet, room);
+    size_t begin = mysql_packet_begin(&w);
+    wire_put_u8(&w, command);
+    put_places(&w, s, text, places);
+    s->plan.packet_bytes = mysql_packet_end(&w, begin, 0);
+    s->plan.packet = packet;
+}
+
+bool command_write_connection_id(struct session *s, uint8_t command, struct bytes text)
+{
     struct sql_places places;
     struct plan *p = &s->plan;
     if (broken(RULE_CONNECTION_ID_REPLACED))
@@ -197,18 +248,62 @@ bool command_write_connection_id(struct session *s, uint8_t command, struct byte
         p->value = s->id;
         return true;
     }
-    if (!text.len || !sql_connection_ids_read(text, session_scan_mode(s), &places) ||
-        places.about_threads || !places.count)
+    if (!text.len || !sql_connection_ids_read(text, session_scan_mode(s), &places) || !places.count)
         return false;
-    size_t room = MYSQL_HEADER_BYTES + 1 + text.len + places.count * PLACE_MAX_BYTES;
-    uint8_t *packet = xmalloc(room);
-    struct wire_writer w = wire_writer(packet, room);
-    size_t begin = mysql_packet_begin(&w);
-    wire_put_u8(&w, command);
-    put_places(&w, s, text, &places);
-    p->packet_bytes = mysql_packet_end(&w, begin, 0);
-    p->packet = packet;
+    p->compares_ids = places.about_threads;
+    if (p->compares_ids)
+        return false;
+    write_places(s, command, text, &places);
     return true;
+}
+
+bool command_compares_another(const struct session *s, struct bytes text)
+{
+    struct sql_places places;
+    bool another = false;
+    if (!sql_connection_ids_read(text, session_scan_mode(s), &places))
+        return false;
+    for (size_t i = 0; i < places.count; i++) {
+        struct bytes place = bytes_of(text.at + places.item[i].at, places.item[i].len);
+        const struct session *other =
+            places.item[i].what == SQL_PLACE_ID ? client_of(s, id_of_literal(place)) : NULL;
+        another = another || (other && other != s);
+    }
+    return another;
+}
+
+void command_write_compared(struct session *s, struct bytes payload)
+{
+    struct sql_places places;
+    struct bytes text = bytes_of(payload.at + 1, payload.len - 1);
+    s->plan.compares_ids = false;
+    if (sql_connection_ids_read(text, session_scan_mode(s), &places))
+        write_places(s, payload.at[0], text, &places);
+}
+
+/* A number that may be a client's id. */
+static bool has_id(struct bytes text)
+{
+    enum { ID_DIGITS = 10 };
+    for (size_t i = ID_DIGITS - 1; i < text.len; i += ID_DIGITS) {
+        size_t from = i;
+        size_t to = i;
+        while (to < text.len && isdigit(text.at[to]))
+            to++;
+        while (to > i && from && isdigit(text.at[from - 1]))
+            from--;
+        if (to - from == ID_DIGITS && text.at[from] >= '2' && text.at[from] <= '4')
+            return true;
+        i = to;
+    }
+    return false;
+}
+
+bool command_may_hold_id(const struct prepared_facts *facts, struct bytes text)
+{
+    /* A name in quotes is no function of the scan's. */
+    const uint32_t asking = SQL_F_CONNECTION_ID | SQL_F_UNKNOWN_FUNCTION;
+    return (facts->flags & asking) || (facts->kinds & 1u << SQL_PREPARE) || has_id(text);
 }
 
 static enum command_verdict take_query(struct session *s, struct bytes payload)
@@ -233,7 +328,7 @@ static enum command_verdict take_query(struct session *s, struct bytes payload)
     if (query_answer(s, text, false))
         return COMMAND_ANSWERED;
     bool asks_id = (scan.flags & SQL_F_CONNECTION_ID) != 0;
-    if ((asks_id || (scan.kinds & 1u << SQL_PREPARE)) &&
+    if (command_may_hold_id(&facts, text) &&
         !command_write_connection_id(s, MYSQL_COM_QUERY, text) && asks_id)
         s->plan.pins |= PIN_SESSION_VARIABLE;
     query_keep_text(s, text);
@@ -241,7 +336,7 @@ static enum command_verdict take_query(struct session *s, struct bytes payload)
         command_kill_later(s, scan.kill_query);
     else if (s->plan.learns)
         s->plan.capture = CAPTURE_COPY;
-    else if (s->plan.substitutes)
+    else if (s->plan.substitutes || query_asks_owner(s))
         s->plan.capture = CAPTURE_HOLD;
     return COMMAND_RUN;
 }

@@ -26,6 +26,12 @@ bool command_is_client(const struct session *s, uint64_t id);
  * reply. False: the text cannot be read so closely, or is about the server's own threads; then it
  * is the server's id, and stays the same as long as the backend is held. */
 MUST_CHECK bool command_write_connection_id(struct session *s, uint8_t command, struct bytes text);
+/* Does it compare ids of the server's with that of another client? */
+bool command_compares_another(const struct session *s, struct bytes text);
+/* plan.compares_ids: the command as it has to go out now, in plan.packet. */
+void command_write_compared(struct session *s, struct bytes payload);
+/* Quickly: may it ask for the connection's id, or hold a number that is a client's? */
+bool command_may_hold_id(const struct prepared_facts *facts, struct bytes text);
 /* KILL of a client of ours. */
 enum command_verdict command_kill(struct session *s, uint64_t id, bool query_only);
 /* The command in hand kills what only the server can tell, as KILL @id: if it says that it knows no

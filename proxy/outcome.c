@@ -11,6 +11,7 @@
 #include "protocol/mysql_response.h"
 #include "proxy/command.h"
 #include "proxy/prepare.h"
+#include "proxy/query.h"
 
 static struct backend *backend_of(const struct session *s)
 {
@@ -366,28 +367,78 @@ static struct bytes packet_at(struct bytes reply, size_t at)
     return bytes_of(reply.at + at, whole <= reply.len - at ? whole : 0);
 }
 
+/* An unsigned number in a row of one column; false: NULL, or something else. */
+static bool number_of(struct bytes packet, bool binary, uint64_t *out)
+{
+    struct wire_reader r =
+        wire_reader(bytes_of(packet.at + MYSQL_HEADER_BYTES, packet.len - MYSQL_HEADER_BYTES));
+    if (binary) {
+        bool null = wire_u16(&r) != 0; /* the header, and the bit */
+        *out = packet.len == MYSQL_HEADER_BYTES + 6 ? wire_u32(&r) : wire_u64(&r);
+        return !null && !r.bad;
+    }
+    struct bytes digits = wire_lenenc_bytes(&r);
+    *out = 0;
+    for (size_t i = 0; i < digits.len; i++) {
+        if (digits.at[i] < '0' || digits.at[i] > '9' || __builtin_mul_overflow(*out, 10, out) ||
+            __builtin_add_overflow(*out, (uint64_t)(digits.at[i] - '0'), out))
+            return false;
+    }
+    return !r.bad && digits.len > 0;
+}
+
+/* Whose work is on a connection of the server's: its client's id, in plan.value. */
+static bool owner_of(struct session *s, struct bytes row)
+{
+    uint64_t id;
+    if (!number_of(row, s->plan.command == MYSQL_COM_STMT_EXECUTE, &id))
+        return false;
+    const struct session *owner = session_find_server_id(s, id);
+    s->plan.value = owner ? owner->id : 0;
+    return owner != NULL;
+}
+
+/* What stands in front of the row. MariaDB says that an id is signed, and ours have the top bit. */
+static void send_definition(struct session *s, struct bytes reply, size_t bytes,
+                            size_t definition_end, bool is_unsigned)
+{
+    enum { FLAGS_FROM_END = 5, UNSIGNED_FLAG = 0x20 }; /* flags, decimals, two of filler */
+    size_t at = definition_end - FLAGS_FROM_END;
+    uint8_t flags = reply.at[at] | (is_unsigned ? UNSIGNED_FLAG : 0);
+    session_send(s, reply.at, at);
+    session_send(s, &flags, 1);
+    session_send(s, reply.at + at + 1, bytes - at - 1);
+}
+
 /* The one value of the one row becomes plan.value: a result of one column, as the client's own text
  * gave it, so that its metadata is the server's. */
 static bool substitute(struct session *s, struct bytes reply)
 {
     struct plan *p = &s->plan;
     size_t at = 0;
+    size_t definition_end = 0;
     for (int i = 0; i < 3; i++) { /* count, definition, EOF */
         struct bytes packet = packet_at(reply, at);
         if (!packet.len)
             return false;
         at += packet.len;
+        definition_end = i == 1 ? at : definition_end;
     }
     struct bytes old = packet_at(reply, at);
     if (old.len <= MYSQL_HEADER_BYTES || old.at[MYSQL_HEADER_BYTES] >= 0xFE)
         return false;
+    bool owner = query_asks_owner(s);
+    if (owner && !owner_of(s, old))
+        return false;
     uint8_t row[64];
     struct wire_writer w = wire_writer(row, sizeof row);
     size_t begin = mysql_packet_begin(&w);
-    if (p->command == MYSQL_COM_STMT_EXECUTE) {
+    bool binary = p->command == MYSQL_COM_STMT_EXECUTE;
+    bool four = binary && old.len == MYSQL_HEADER_BYTES + 6;
+    if (binary) {
         wire_put_u8(&w, 0);
         wire_put_u8(&w, 0);
-        if (old.len == MYSQL_HEADER_BYTES + 6)
+        if (four)
             wire_put_u32(&w, (uint32_t)p->value);
         else if (old.len == MYSQL_HEADER_BYTES + 10)
             wire_put_u64(&w, (uint64_t)p->value);
@@ -400,7 +451,7 @@ static bool substitute(struct session *s, struct bytes reply)
         wire_put(&w, bytes_of(text, (size_t)n));
     }
     size_t len = mysql_packet_end(&w, begin, old.at[3]);
-    session_send(s, reply.at, at);
+    send_definition(s, reply, at, definition_end, owner && four);
     session_send(s, row, len);
     session_send(s, old.at + old.len, reply.len - at - old.len);
     return true;
@@ -444,7 +495,7 @@ void outcome_deliver(struct session *s)
         s->plan.victim = unknown_thread(reply);
     } else if (s->plan.command == MYSQL_COM_STMT_PREPARE && !failed) {
         prepare_deliver(s, reply);
-    } else if (failed || !s->plan.substitutes || !substitute(s, reply)) {
+    } else if (failed || !(s->plan.substitutes || query_asks_owner(s)) || !substitute(s, reply)) {
         if (reply.len)
             session_send(s, reply.at, reply.len);
     }

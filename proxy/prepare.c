@@ -229,6 +229,28 @@ static char *spooled_text(struct session *s, struct bytes *text)
     return all;
 }
 
+/* The client's id goes into its text, which then asks for none any more. False: it is about the id
+ * of another client. */
+static bool write_ids(struct session *s, struct bytes payload)
+{
+    struct plan *p = &s->plan;
+    struct bytes text = bytes_of(payload.at + 1, payload.len - 1);
+    struct sql_ask ask;
+    if (!command_may_hold_id(&p->facts, text))
+        return true;
+    if (sql_ask_read(text, session_scan_mode(s), &ask) && ask.what == SQL_ASKED_CONNECTION_ID)
+        return true; /* its value is put in place at each EXECUTE */
+    if (command_write_connection_id(s, MYSQL_COM_STMT_PREPARE, text)) {
+        p->facts.flags &= ~(uint32_t)SQL_F_CONNECTION_ID;
+    } else if (p->compares_ids) {
+        if (command_compares_another(s, text))
+            return false;
+        command_write_compared(s, payload);
+    }
+    p->personal = p->packet != NULL;
+    return true;
+}
+
 enum command_verdict prepare_take(struct session *s, struct bytes payload)
 {
     struct plan *p = &s->plan;
@@ -251,16 +273,15 @@ enum command_verdict prepare_take(struct session *s, struct bytes payload)
     p->follows = true;
     p->capture = CAPTURE_HOLD;
     p->own = sees_more(s->pins);
-    struct bytes written = text;
-    if ((p->facts.flags & SQL_F_CONNECTION_ID) && !s->spool) {
-        struct sql_ask ask;
-        bool asks =
-            sql_ask_read(text, session_scan_mode(s), &ask) && ask.what == SQL_ASKED_CONNECTION_ID;
-        p->personal = !asks && command_write_connection_id(s, MYSQL_COM_STMT_PREPARE, text);
-        if (p->personal)
-            written = bytes_of(p->packet + MYSQL_HEADER_BYTES + 1,
-                               p->packet_bytes - MYSQL_HEADER_BYTES - 1);
+    if (!s->spool && !write_ids(s, payload)) {
+        session_send_error(s, 1, MYSQL_ERROR_REFUSED,
+                           "a prepared statement about another client's connection id, which is "
+                           "on a connection to the server only now and then; send it as a query");
+        return COMMAND_ANSWERED;
     }
+    struct bytes written = p->packet ? bytes_of(p->packet + MYSQL_HEADER_BYTES + 1,
+                                                p->packet_bytes - MYSQL_HEADER_BYTES - 1)
+                                     : text;
     p->text = xstrndup(written);
     p->text_bytes = written.len;
     free(spooled);
@@ -275,8 +296,6 @@ void prepare_deliver(struct session *s, struct bytes reply)
     const uint32_t unshared = SQL_F_USER_VARIABLE | SQL_F_CONNECTION_ID;
     bool shared = !plan->own && !plan->personal && !(plan->facts.flags & unshared);
     struct session_state key = key_of(s, &plan->facts);
-    if (plan->personal) /* it asks for none any more */
-        plan->facts.flags &= ~(uint32_t)SQL_F_CONNECTION_ID;
     struct prepared *p = prepared_add(cache_of(s), &key, bytes_of(plan->text, plan->text_bytes),
                                       &plan->facts, shared);
     prepared_set_reply(cache_of(s), p, reply, r->parameters, r->prepared_columns);
@@ -366,6 +385,8 @@ static enum command_verdict execute(struct session *s, struct statement *st, str
     if (p->asks && p->ask.what == SQL_ASKED_CONNECTION_ID) {
         p->substitutes = true;
         p->value = s->id;
+        p->capture = CAPTURE_HOLD;
+    } else if (query_asks_owner(s) && !view.cursor) {
         p->capture = CAPTURE_HOLD;
     } else if (p->facts.flags & SQL_F_CONNECTION_ID) { /* the server's own, which stays the same */
         p->pins |= PIN_SESSION_VARIABLE;

@@ -219,8 +219,13 @@ void query_plan(struct session *s, struct prepared_facts facts, struct bytes tex
         p->reread = true;
     if (facts.kinds & (1u << SQL_CALL | 1u << SQL_PREPARE | 1u << SQL_OTHER))
         p->reread = true;
-    if ((p->needs_own || (facts.flags & SQL_F_CONNECTION_ID)) && text.len)
+    if ((p->needs_own || (facts.flags & (SQL_F_CONNECTION_ID | SQL_F_NAMED_LOCK))) && text.len)
         p->asks = sql_ask_read(text, session_scan_mode(s), &p->ask);
+}
+
+bool query_asks_owner(const struct session *s)
+{
+    return s->plan.asks && s->plan.ask.what == SQL_ASKED_LOCK_OWNER;
 }
 
 void query_keep_text(struct session *s, struct bytes text)

@@ -739,6 +739,9 @@ static int write_whole(struct session *s)
     if (s->plan.prepared)
         return prepare_send(
             s, bytes_of(request.at + MYSQL_HEADER_BYTES, request.len - MYSQL_HEADER_BYTES));
+    if (s->plan.compares_ids)
+        command_write_compared(
+            s, bytes_of(request.at + MYSQL_HEADER_BYTES, request.len - MYSQL_HEADER_BYTES));
     if (s->plan.packet)
         request = bytes_of(s->plan.packet, s->plan.packet_bytes);
     if (s->plan.may_retry && request.len <= BACKEND_REQUEST_KEEP_BYTES) {
@@ -1200,6 +1203,19 @@ struct session *session_find(struct proxy *p, uint32_t id)
         struct session *s = CONTAINER_OF(n, struct session, node);
         if (s->id == id && s->state != SESSION_CLOSING)
             return s;
+    }
+    return NULL;
+}
+
+struct session *session_find_server_id(const struct session *s, uint64_t id)
+{
+    const struct backend *here = backend_of(s);
+    struct list *all = &s->proxy->sessions;
+    for (struct list_node *n = list_first(all); n && here; n = list_after(all, n)) {
+        struct session *other = CONTAINER_OF(n, struct session, node);
+        const struct backend *b = backend_of(other);
+        if (b && b->server_id == id && b->identity_hash == here->identity_hash)
+            return other;
     }
     return NULL;
 }

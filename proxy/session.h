@@ -92,8 +92,9 @@ struct plan {
     bool kills;                  /* a KILL whose id the server knows: one of ours is killed here */
     bool kills_query;            /* .. KILL QUERY */
     uint64_t victim;             /* .. and which it is; 0: none of ours */
-    bool personal; /* PREPARE: its text holds the client's id, and is for nobody else */
-    bool own;      /* EXECUTE, PREPARE: by a statement of its own (struct statement.own_id) */
+    bool compares_ids; /* with ids of clients, which become the server's when it is sent */
+    bool personal;     /* PREPARE: its text holds the client's id, and is for nobody else */
+    bool own;          /* EXECUTE, PREPARE: by a statement of its own (struct statement.own_id) */
     bool retried;
     uint8_t lend_tries;    /* backends that died while being brought into its state */
     uint32_t pins;         /* reasons that hold from when it is sent */
@@ -205,6 +206,9 @@ void session_end(struct session *s, enum close_reason why);
 /* Every JANITOR_TICK_MS over all sessions. */
 void session_tick_all(struct proxy *p);
 struct session *session_find(struct proxy *p, uint32_t id);
+/* Who holds the connection that has this id at the server that s is connected to; NULL: no client
+ * of ours. */
+struct session *session_find_server_id(const struct session *s, uint64_t id);
 const char *session_state_word(enum session_state_id state);
 
 /* For the other files of the session. */

@@ -201,6 +201,7 @@ script("connection_id_is_one", """
 SELECT @c = CONNECTION_ID(), @c = @@pseudo_thread_id
 [greeting] SELECT v FROM (SELECT CONNECTION_ID() AS v) d
 [greeting] SELECT /*! CONNECTION_ID() */
+[greeting] SELECT 0 + `Connection_Id`() AS quoted
 [greeting] SELECT CONNECTION_ID() FROM t WHERE id = 1 GROUP BY CONNECTION_ID()
 [greeting] SELECT CONNECTION_ID() FROM DUAL ORDER BY CONNECTION_ID() LIMIT 1
 CREATE TABLE ids AS SELECT CONNECTION_ID(), CONNECTION_ID() AS id, CONNECTION_ID() > 0, @@pseudo_thread_id AS t
@@ -229,6 +230,27 @@ SELECT GET_LOCK('c', 0)
 [greeting] SELECT IS_USED_LOCK('c')
 B[nometa] SELECT IS_USED_LOCK('c') = $idA AS of_a
 """, conf={"pool_max": 3}, modes="text")
+script("connection_id_of_others", """
+A SELECT GET_LOCK('c', 0)
+B SELECT IS_USED_LOCK('c') AS owner /* $idA */
+B SELECT IS_USED_LOCK('c') = $idA AS a, IS_USED_LOCK('c') = $idB AS b, $idA <> IS_USED_LOCK('c') AS c
+B SELECT IS_USED_LOCK('c') IN ($idA, 5) AS a, IS_USED_LOCK('c') = '$idA' AS b, IS_USED_LOCK('c') IS NULL
+B SELECT COUNT(*) AS n FROM information_schema.PROCESSLIST WHERE ID IN ($idA, '$idB')
+B SELECT COUNT(*) AS n FROM information_schema.PROCESSLIST WHERE ID = $idA AND USER = 'app'
+A SELECT COUNT(*) AS n FROM information_schema.PROCESSLIST WHERE ID = $idA AND INFO LIKE '%who am I%'
+A.prepare mine SELECT COUNT(*) AS n FROM information_schema.PROCESSLIST WHERE ID = $idA
+A.execute mine
+B SELECT 1
+A.execute mine
+A.prepare owner SELECT IS_USED_LOCK('c')
+A.execute[greeting,nometa] owner
+B.prepare none SELECT IS_USED_LOCK('nobody')
+B.execute none
+B.prepare its SELECT IS_USED_LOCK('c') = $idA AS n
+B SELECT 4000000000 = 4000000000 AS x
+A SELECT RELEASE_LOCK('c')
+B SELECT IS_USED_LOCK('c') = $idA AS a, IS_USED_LOCK('c')
+""", conf={"pool_max": 3}, modes="text", refuse="1235.*another client's connection id")
 script("kill_query", """
 A SELECT 1
 A.send SELECT SLEEP(8)

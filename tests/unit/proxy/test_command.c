@@ -351,6 +351,103 @@ static void a_kill_of_an_id_of_ours_is_answered_here(void **state)
     list_remove(&proxy.sessions, &other.node);
 }
 
+/* ---- ids in texts ---- */
+
+static void assert_packet(const char *want)
+{
+    char got[512];
+    size_t head = MYSQL_HEADER_BYTES + 1;
+    assert_non_null(session.plan.packet);
+    (void)snprintf(got, sizeof got, "%.*s", (int)(session.plan.packet_bytes - head),
+                   (const char *)session.plan.packet + head);
+    assert_string_equal(got, want);
+}
+
+static void the_clients_id_is_written_in_its_type_and_names_no_column(void **state)
+{
+    static const char *const rows[][2] = {
+        {"SELECT CONNECTION_ID() > 0", "SELECT CAST(2147483649 AS UNSIGNED) > 0 AS "
+                                       "`CONNECTION_ID() > 0`"},
+        {"SELECT`connection_id`()|1 AS a", "SELECT CAST(2147483649 AS UNSIGNED)|1 AS a"},
+        {"SELECT@@pseudo_thread_id a, 1", "SELECT NULLIF(2147483649|0,0) a, 1"},
+        {"SELECT `a` + CONNECTION_ID()", "SELECT `a` + CAST(2147483649 AS UNSIGNED) AS ```a`` + "
+                                         "CONNECTION_ID()`"},
+        {"PREPARE p FROM 'DO CONNECTION_ID()'", "PREPARE p FROM 'DO CAST(2147483649 AS UNSIGNED)'"},
+    };
+    (void)state;
+    session.id = SESSION_ID_BIT | 1;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(take_text(MYSQL_COM_QUERY, rows[i][0]), COMMAND_RUN);
+        if (!session.plan.packet)
+            fail_msg("not written: %s", rows[i][0]);
+        assert_packet(rows[i][1]);
+    }
+    /* What is longer than a name is cut as the servers cut it, where that can be told. */
+    char text[400];
+    (void)snprintf(text, sizeof text, "SELECT CONNECTION_ID()%0250d", 0);
+    memset(text + 22, '+', 250);
+    text[22 + 249] = '1';
+    (void)take_text(MYSQL_COM_QUERY, text);
+    assert_int_equal(session.plan.packet_bytes,
+                     MYSQL_HEADER_BYTES + 1 + strlen(text) + 28 - 15 + 6 + 255);
+}
+
+static void a_prepared_text_with_an_id_in_it_is_personal(void **state)
+{
+    (void)state;
+    (void)take_text(MYSQL_COM_STMT_PREPARE, "SELECT 1, CONNECTION_ID()");
+    assert_true(session.plan.personal);
+    assert_false(session.plan.facts.flags & SQL_F_CONNECTION_ID);
+    (void)take_text(MYSQL_COM_STMT_PREPARE, "SELECT CONNECTION_ID()"); /* put in place later */
+    assert_false(session.plan.personal);
+    assert_true(session.plan.facts.flags & SQL_F_CONNECTION_ID);
+    (void)take_text(MYSQL_COM_STMT_PREPARE, "SELECT IS_USED_LOCK('a') = CONNECTION_ID()");
+    assert_false(session.plan.personal);
+    assert_true(session.plan.facts.flags & SQL_F_CONNECTION_ID);
+}
+
+static void ids_that_are_compared_become_the_servers(void **state)
+{
+    static struct session other;
+    static struct backend held = {.server_id = 55};
+    static const char text[] = "\x03SELECT IS_USED_LOCK('a') = 2147483650 x, '2147483649' = "
+                               "IS_USED_LOCK('a') y, IS_USED_LOCK('b') = 2147483651 z";
+    struct bytes payload = bytes_of(text, sizeof text - 1);
+    (void)state;
+    other.id = SESSION_ID_BIT | 2;
+    session.id = SESSION_ID_BIT | 1;
+    list_append(&proxy.sessions, &other.node);
+    (void)take_text(MYSQL_COM_QUERY, text + 1);
+    assert_true(session.plan.compares_ids);
+    command_write_compared(&session, payload); /* the other one holds none */
+    assert_packet("SELECT IS_USED_LOCK('a') = 2147483650 x, CONNECTION_ID() = IS_USED_LOCK('a') y, "
+                  "IS_USED_LOCK('b') = 2147483651 z");
+    other.lessee.backend = &held;
+    (void)take_text(MYSQL_COM_QUERY, text + 1);
+    command_write_compared(&session, payload);
+    assert_packet("SELECT IS_USED_LOCK('a') = 55 x, CONNECTION_ID() = IS_USED_LOCK('a') y, "
+                  "IS_USED_LOCK('b') = 2147483651 z");
+    assert_true(take_text(MYSQL_COM_STMT_PREPARE, text + 1) == COMMAND_ANSWERED);
+    assert_answered_err(1235);
+    (void)take_text(MYSQL_COM_STMT_PREPARE, "SELECT IS_USED_LOCK('a') = 2147483649 x");
+    assert_packet("SELECT IS_USED_LOCK('a') = CONNECTION_ID() x");
+    assert_true(session.plan.personal);
+    list_remove(&proxy.sessions, &other.node);
+}
+
+static void a_number_that_may_be_an_id_is_found_anywhere(void **state)
+{
+    const struct prepared_facts facts = {.kinds = 1u << SQL_SELECT};
+    char text[64];
+    (void)state;
+    for (size_t at = 0; at < 30; at++) {
+        (void)snprintf(text, sizeof text, "%*s2147483650%*s", (int)at, "", (int)(at % 7), "");
+        assert_true(command_may_hold_id(&facts, bytes_text(text)));
+        (void)snprintf(text, sizeof text, "%*s21474836501 214748365", (int)at, "");
+        assert_false(command_may_hold_id(&facts, bytes_text(text)));
+    }
+}
+
 /* What the id is only the server can tell: its reply is held, and one of ours is killed then. */
 static void a_kill_by_an_expression_is_the_servers_to_evaluate(void **state)
 {
@@ -370,11 +467,9 @@ static void a_kill_by_an_expression_is_the_servers_to_evaluate(void **state)
     assert_answered_err(1094);
     session.plan.victim = session.id;
     session.plan.kills_query = true;
-    list_append(&proxy.sessions, &session.node);
     assert_true(outcome_kill(&session));
     assert_answered_err(1317);
     assert_int_equal(session.last.row_count, -1);
-    list_remove(&proxy.sessions, &session.node);
 }
 
 #define COMMAND_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -400,6 +495,10 @@ int main(void)
         COMMAND_TEST(what_a_pool_cannot_serve_is_refused_by_name),
         COMMAND_TEST(a_kill_of_an_id_of_ours_is_answered_here),
         COMMAND_TEST(a_kill_by_an_expression_is_the_servers_to_evaluate),
+        COMMAND_TEST(the_clients_id_is_written_in_its_type_and_names_no_column),
+        COMMAND_TEST(a_prepared_text_with_an_id_in_it_is_personal),
+        COMMAND_TEST(ids_that_are_compared_become_the_servers),
+        COMMAND_TEST(a_number_that_may_be_an_id_is_found_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
