@@ -336,7 +336,7 @@ static enum command_verdict take_query(struct session *s, struct bytes payload)
         command_kill_later(s, scan.kill_query);
     else if (s->plan.learns)
         s->plan.capture = CAPTURE_COPY;
-    else if (s->plan.substitutes || query_asks_owner(s))
+    else if (query_holds_reply(s))
         s->plan.capture = CAPTURE_HOLD;
     return COMMAND_RUN;
 }

@@ -457,6 +457,87 @@ static bool substitute(struct session *s, struct bytes reply)
     return true;
 }
 
+/* Where the rows begin; 0: there are none. */
+static size_t rows_of(struct bytes reply, size_t columns)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < columns + 2; i++) { /* count, definitions, EOF */
+        struct bytes packet = packet_at(reply, at);
+        if (packet.len <= MYSQL_HEADER_BYTES || packet.at[MYSQL_HEADER_BYTES] == 0xFF)
+            return 0;
+        at += packet.len;
+    }
+    return at;
+}
+
+/* What stands in a row's first column, in the row's own form; `head`: in front of it. Empty: NULL,
+ * or no row. */
+static struct bytes first_value(struct bytes row, size_t head, bool binary)
+{
+    size_t bytes = 8;
+    if (row.len <= head || row.at[MYSQL_HEADER_BYTES] >= 0xFB)
+        return bytes_of(NULL, 0);
+    if (!binary)
+        bytes = 1 + (size_t)row.at[head];
+    return bytes_of(row.at + head, bytes <= row.len - head ? bytes : 0);
+}
+
+/* An id in the form of a row. Bytes written. */
+static size_t put_value(uint8_t out[24], uint32_t id, bool binary)
+{
+    struct wire_writer w = wire_writer(out, 24);
+    char text[16];
+    int n = snprintf(text, sizeof text, "%lu", (unsigned long)id);
+    if (binary)
+        wire_put_u64(&w, id);
+    else
+        wire_put_lenenc_bytes(&w, bytes_of(text, (size_t)n));
+    return wire_written(&w);
+}
+
+static void send_row(struct session *s, struct bytes row, size_t head, struct bytes old,
+                     struct bytes value)
+{
+    uint8_t header[MYSQL_HEADER_BYTES];
+    size_t rest = row.len - head - old.len;
+    mysql_header_write(header, (uint32_t)(head - sizeof header + value.len + rest), row.at[3]);
+    session_send(s, header, sizeof header);
+    session_send(s, row.at + sizeof header, head - sizeof header);
+    session_send(s, value.at, value.len);
+    session_send(s, old.at + old.len, rest);
+}
+
+/* SHOW PROCESSLIST: the session's own row says the id that the client knows. Of other rows nobody
+ * can tell whose work they show: their connections may have changed hands in the meantime. */
+static bool name_own_thread(struct session *s, struct bytes reply)
+{
+    bool binary = s->plan.command == MYSQL_COM_STMT_EXECUTE;
+    uint8_t theirs[24];
+    uint8_t ours[24];
+    struct bytes wanted = bytes_of(theirs, put_value(theirs, backend_of(s)->server_id, binary));
+    struct bytes value = bytes_of(ours, put_value(ours, s->id, binary));
+    struct bytes count = packet_at(reply, 0);
+    if (count.len != MYSQL_HEADER_BYTES + 1)
+        return false;
+    size_t columns = count.at[MYSQL_HEADER_BYTES];
+    size_t head = MYSQL_HEADER_BYTES + (binary ? 1 + (columns + 9) / 8 : 0);
+    size_t at = rows_of(reply, columns);
+    while (at) {
+        struct bytes row = packet_at(reply, at);
+        struct bytes old = first_value(row, head, binary);
+        if (!old.len)
+            return false;
+        if (bytes_equal(old, wanted)) {
+            session_send(s, reply.at, at);
+            send_row(s, row, head, old, value);
+            session_send(s, row.at + row.len, reply.len - at - row.len);
+            return true;
+        }
+        at += row.len;
+    }
+    return false;
+}
+
 /* The id that the server's ERR says it does not know; 0: it says something else. */
 static uint64_t unknown_thread(struct bytes reply)
 {
@@ -495,6 +576,8 @@ void outcome_deliver(struct session *s)
         s->plan.victim = unknown_thread(reply);
     } else if (s->plan.command == MYSQL_COM_STMT_PREPARE && !failed) {
         prepare_deliver(s, reply);
+    } else if (s->plan.lists_threads && !failed && name_own_thread(s, reply)) {
+        /* sent */
     } else if (failed || !(s->plan.substitutes || query_asks_owner(s)) || !substitute(s, reply)) {
         if (reply.len)
             session_send(s, reply.at, reply.len);

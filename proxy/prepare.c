@@ -386,7 +386,7 @@ static enum command_verdict execute(struct session *s, struct statement *st, str
         p->substitutes = true;
         p->value = s->id;
         p->capture = CAPTURE_HOLD;
-    } else if (query_asks_owner(s) && !view.cursor) {
+    } else if (query_holds_reply(s) && !view.cursor) {
         p->capture = CAPTURE_HOLD;
     } else if (p->facts.flags & SQL_F_CONNECTION_ID) { /* the server's own, which stays the same */
         p->pins |= PIN_SESSION_VARIABLE;

@@ -200,6 +200,15 @@ void query_begin(struct session *s, struct prepared_facts facts)
     session_settle(s);
 }
 
+static bool lists_threads(const struct session *s, struct bytes text)
+{
+    struct sql_reader r = sql_reader(text, session_scan_mode(s));
+    if (!sql_skip(&r, "show"))
+        return false;
+    (void)sql_skip(&r, "full");
+    return sql_skip(&r, "processlist") && sql_at_end(&r);
+}
+
 void query_plan(struct session *s, struct prepared_facts facts, struct bytes text)
 {
     struct plan *p = &s->plan;
@@ -217,10 +226,16 @@ void query_plan(struct session *s, struct prepared_facts facts, struct bytes tex
     }
     if (facts.flags & (SQL_F_UNKNOWN_FUNCTION | SQL_F_OPAQUE))
         p->reread = true;
+    p->lists_threads = only(facts.kinds, SQL_SHOW) && lists_threads(s, text);
     if (facts.kinds & (1u << SQL_CALL | 1u << SQL_PREPARE | 1u << SQL_OTHER))
         p->reread = true;
     if ((p->needs_own || (facts.flags & (SQL_F_CONNECTION_ID | SQL_F_NAMED_LOCK))) && text.len)
         p->asks = sql_ask_read(text, session_scan_mode(s), &p->ask);
+}
+
+bool query_holds_reply(const struct session *s)
+{
+    return s->plan.substitutes || s->plan.lists_threads || query_asks_owner(s);
 }
 
 bool query_asks_owner(const struct session *s)

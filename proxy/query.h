@@ -20,6 +20,8 @@ void query_plan(struct session *s, struct prepared_facts facts, struct bytes tex
 bool query_answer(struct session *s, struct bytes text, bool prepared);
 /* It asks who holds a lock, and nothing else: the server's id of that becomes the client's. */
 bool query_asks_owner(const struct session *s);
+/* The client gets the reply with something changed in it. */
+bool query_holds_reply(const struct session *s);
 /* The plan keeps a copy of the text, if it matters once the statement has run. */
 void query_keep_text(struct session *s, struct bytes text);
 

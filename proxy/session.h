@@ -92,9 +92,10 @@ struct plan {
     bool kills;                  /* a KILL whose id the server knows: one of ours is killed here */
     bool kills_query;            /* .. KILL QUERY */
     uint64_t victim;             /* .. and which it is; 0: none of ours */
-    bool compares_ids; /* with ids of clients, which become the server's when it is sent */
-    bool personal;     /* PREPARE: its text holds the client's id, and is for nobody else */
-    bool own;          /* EXECUTE, PREPARE: by a statement of its own (struct statement.own_id) */
+    bool compares_ids;  /* with ids of clients, which become the server's when it is sent */
+    bool lists_threads; /* SHOW PROCESSLIST */
+    bool personal;      /* PREPARE: its text holds the client's id, and is for nobody else */
+    bool own;           /* EXECUTE, PREPARE: by a statement of its own (struct statement.own_id) */
     bool retried;
     uint8_t lend_tries;    /* backends that died while being brought into its state */
     uint32_t pins;         /* reasons that hold from when it is sent */

@@ -92,6 +92,19 @@ def connection_id_is_the_greetings(t):
         t.neighbour()
 
 
+@case()
+def the_process_list_shows_the_clients_own_id(t):
+    c = t.client(db="app")
+    for sql in ("SHOW PROCESSLIST", "SHOW FULL PROCESSLIST", "show /* mine */ processlist;"):
+        mine = [r for r in c.query(sql).rows if (r[7] or b"").lower().startswith(b"show")]
+        assert [int(r[0]) for r in mine] == [c.greeting.connection_id], mine
+    s = c.prepare("SHOW FULL PROCESSLIST")
+    for _ in range(2):
+        rows = c.execute(s).rows
+        assert c.greeting.connection_id in [r[0] for r in rows], rows
+        t.neighbour()
+
+
 @case(each=["KILL QUERY {}", "KILL {}"])
 def kill_by_the_clients_id_works(t, sql):
     a, b = t.client(db="app"), t.client(db="app")
