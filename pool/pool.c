@@ -320,7 +320,8 @@ static bool probe_one(struct pool *p, const struct lessee *l)
  * one ran. */
 static void claim(struct backend *b, struct lessee *l)
 {
-    if (b->last_owner == l)
+    l->moved = b->last_owner != l;
+    if (!l->moved)
         return;
     if (b->last_owner)
         b->last_owner->last_backend = NULL;
@@ -841,6 +842,8 @@ static void ask_one(struct lessee *l, void (*add)(struct ask_batch *batch, const
     struct ask_batch batch;
     b->restore_error.code = 0;
     b->deadline_ms = now_of(b->pool) + (uint64_t)options_of(b->pool)->backend_timeout_ms;
+    l->leaves_nothing = true; /* the last statement there will be this question */
+    drop_last_state(b);
     ask_begin(&batch, b);
     add(&batch, text);
     ask_send(&batch);
@@ -870,7 +873,10 @@ void pool_ask(struct lessee *l, const char *question)
 bool pool_bring(struct lessee *l)
 {
     l->backend->restore_error.code = 0;
-    return !(l->prepared || l->wants_fresh) || restore_ask(l->backend) != RESTORE_WAIT;
+    if ((l->prepared || l->wants_fresh || l->replay) && restore_ask(l->backend) == RESTORE_WAIT)
+        return false;
+    claim(l->backend, l);
+    return true;
 }
 
 void pool_on_answered(struct backend *b)

@@ -59,6 +59,7 @@ struct lessee {
     bool wants_fresh;    /* reset it first, so that nothing of a statement before is left */
     bool may_follow;     /* its statement only reads: it may be written behind questions that cannot
                             change what it does */
+    bool moved;          /* out: what its statement before left is not on the backend it has now */
     bool leaves_nothing; /* what it runs leaves ROW_COUNT() and FOUND_ROWS() as they are: a PREPARE
                           */
     bool id_may_follow; /* behind the one about LAST_INSERT_ID() it may be written though it writes:

@@ -128,6 +128,24 @@ static bool leaves_found_rows(const struct session *s)
            s->plan.command == MYSQL_COM_STMT_RESET || (s->plan.facts.kinds & ~leaving) == 0;
 }
 
+/* What leaves the warnings of the statement before as they are: asking for them; on MariaDB also
+ * what uses no table [seen]. */
+static bool leaves_diagnostics(const struct session *s)
+{
+    const uint32_t leaving = 1u << SQL_SET | 1u << SQL_USE | 1u << SQL_BEGIN | 1u << SQL_COMMIT |
+                             1u << SQL_ROLLBACK | 1u << SQL_SAVEPOINT | 1u << SQL_DO;
+    if (s->plan.needs_own)
+        return true;
+    return s->proxy->target->mariadb && (s->plan.facts.kinds & ~leaving) == 0;
+}
+
+/* It leaves those of the statement before, or may do so: on MariaDB a SELECT that uses no table. */
+static bool may_leave_diagnostics(const struct session *s, const struct mysql_reply *r)
+{
+    bool maybe = s->proxy->target->mariadb && s->plan.facts.kinds == 1u << SQL_SELECT;
+    return !r->error_code && !r->warnings && (leaves_diagnostics(s) || (maybe && !s->last.clean));
+}
+
 /* What ROW_COUNT() and the like would say now; MySQL Reference Manual 14.15, and seen on both
  * servers. */
 static void note_last_state(struct session *s, const struct mysql_reply *r)
@@ -135,10 +153,13 @@ static void note_last_state(struct session *s, const struct mysql_reply *r)
     struct last_state *last = &s->last;
     const struct prepared_facts *f = &s->plan.facts;
     bool failed = r->error_code != 0;
+    bool leaves_rows = leaves_found_rows(s) || failed;
+    bool elsewhere = last->gone || s->lessee.moved;
     if (s->plan.command == MYSQL_COM_STMT_PREPARE && failed) {
+        last->rows_gone = last->rows_gone || elsewhere;
         pool_claim(&s->lessee); /* its error is there to be shown */
         last->row_count = -1;
-        last->clean = last->gone = false;
+        last->clean = last->gone = last->diagnostics_gone = false;
         last->warnings = 1;
     }
     if (s->plan.command == MYSQL_COM_STMT_PREPARE || s->plan.command == MYSQL_COM_SET_OPTION ||
@@ -153,11 +174,13 @@ static void note_last_state(struct session *s, const struct mysql_reply *r)
         last->row_count_known = !failed;
     }
     last->gone = false;
+    last->rows_gone = leaves_rows && (last->rows_gone || elsewhere);
+    last->diagnostics_gone = may_leave_diagnostics(s, r) && (last->diagnostics_gone || elsewhere);
     free(s->replay);
     s->replay = NULL;
     if (!leaves_found_rows(s) || failed)
         s->rows_held = (f->flags & SQL_F_CALC_FOUND_ROWS) != 0;
-    if (leaves_found_rows(s) || failed)
+    if (leaves_rows)
         return;
     last->found_rows = r->rows;
     last->found_rows_known =
@@ -165,23 +188,11 @@ static void note_last_state(struct session *s, const struct mysql_reply *r)
         !(f->flags & (SQL_F_INTO | SQL_F_CALC_FOUND_ROWS | SQL_F_MULTI | SQL_F_UNKNOWN_FUNCTION));
 }
 
-/* What leaves the warnings of the statement before as they are: asking for them; on MariaDB also
- * what uses no table [seen]. */
-static bool leaves_diagnostics(const struct session *s)
-{
-    const uint32_t leaving = 1u << SQL_SET | 1u << SQL_USE | 1u << SQL_BEGIN | 1u << SQL_COMMIT |
-                             1u << SQL_ROLLBACK | 1u << SQL_SAVEPOINT | 1u << SQL_DO;
-    if (s->plan.needs_own)
-        return true;
-    return s->proxy->target->mariadb && (s->plan.facts.kinds & ~leaving) == 0;
-}
-
 static void note_diagnostics(struct session *s, const struct mysql_reply *r)
 {
     struct last_state *last = &s->last;
     bool failed = r->error_code != 0;
-    bool maybe = s->proxy->target->mariadb && s->plan.facts.kinds == 1u << SQL_SELECT;
-    if (!failed && !r->warnings && (leaves_diagnostics(s) || (maybe && !last->clean)))
+    if (may_leave_diagnostics(s, r))
         return;
     last->clean = !failed && r->warnings == 0;
     last->warnings = failed ? 1 : r->warnings;
@@ -303,10 +314,14 @@ bool outcome_ask(struct session *s)
         s->plan.reread = false;
         session_set_pins(s, s->pins | PIN_LAST_STATEMENT);
     }
+    if (s->rows_held && (s->plan.reread || s->ask_locks)) { /* not to be had behind that */
+        s->asking_rows = s->last.gone = true;
+        pool_ask(&s->lessee, "SELECT FOUND_ROWS()");
+        return true;
+    }
     if (s->plan.reread) {
         s->plan.reread = false;
         s->last.gone = true;
-        pool_forget_last_state(&s->lessee);
         pool_reread(&s->lessee);
         return true;
     }
@@ -315,7 +330,6 @@ bool outcome_ask(struct session *s)
         if (!pin_track_lock_question(s->track, question, sizeof question))
             return false;
         s->last.gone = true;
-        pool_forget_last_state(&s->lessee);
         pool_ask(&s->lessee, question);
         s->asking_locks = true;
         return true;
@@ -329,7 +343,8 @@ void outcome_answered(struct session *s)
         s->asking_rows = s->rows_held = false;
         s->last.found_rows = s->lessee.answer;
         s->last.found_rows_known = true;
-        session_set_pins(s, s->reread_due ? s->pins : 0);
+        if (!s->reread_due)
+            session_set_pins(s, s->pins & ~(uint32_t)PIN_LAST_STATEMENT);
     }
     if (!s->asking_locks)
         return;
@@ -343,9 +358,9 @@ void outcome_answered(struct session *s)
 void outcome_finish(struct session *s)
 {
     struct plan *p = &s->plan;
-    if (p->learns && p->text && p->warned) { /* it can be run again for its warnings */
-        free(s->replay);
-        s->replay = xstrndup(bytes_of(p->text, p->text_bytes));
+    if (p->learns && p->text && p->warned) {
+        session_keep_replay(s, bytes_of(p->text, p->text_bytes),
+                            p->command == MYSQL_COM_STMT_EXECUTE);
         pool_forget_last_state(&s->lessee);
         session_set_pins(s, s->pins & ~(uint32_t)PIN_LAST_STATEMENT);
     }

@@ -297,7 +297,7 @@ static bool answer_known(struct session *s, struct bytes text, bool prepared)
     session_state_copy(s->proxy->target->names, &l->state, &e->after);
     note_local_ok(s);
     if (e->warned) {
-        s->replay = xstrndup(text);
+        session_keep_replay(s, text, prepared);
         s->last.clean = false;
         s->last.warnings = warnings_of(bytes_of(e->reply, e->reply_bytes));
     }

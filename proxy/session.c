@@ -226,6 +226,14 @@ void session_note_ok(struct session *s)
     s->proxy->stats.local_answers[s->plan.command]++;
 }
 
+void session_keep_replay(struct session *s, struct bytes text, bool prepared)
+{
+    free(s->replay);
+    s->replay = NULL;
+    if (!prepared || s->proxy->target->mariadb)
+        s->replay = xstrndup(text);
+}
+
 void session_clear_warnings(struct session *s)
 {
     s->last.warnings = 0;
@@ -485,12 +493,44 @@ static bool is_known(struct session *s)
     return p->substitutes;
 }
 
+/* What it asks for is not on the backend where the client's last statement ran. */
+static bool is_gone(const struct session *s)
+{
+    const struct last_state *last = &s->last;
+    const struct plan *p = &s->plan;
+    if (last->gone)
+        return true;
+    if (!p->asks)
+        return last->diagnostics_gone || ((p->facts.flags & SQL_F_LAST_STATE) && last->rows_gone);
+    switch ((enum sql_asked)p->ask.what) {
+    case SQL_ASKED_FOUND_ROWS:
+        return last->rows_gone;
+    case SQL_ASKED_WARNING_COUNT:
+    case SQL_ASKED_ERROR_COUNT:
+    case SQL_ASKED_WARNINGS:
+    case SQL_ASKED_ERRORS:
+        return last->diagnostics_gone;
+    case SQL_ASKED_ROW_COUNT:
+    case SQL_ASKED_CONNECTION_ID:
+    case SQL_ASKED_LOCK_OWNER:
+    case SQL_ASKED_LAST_ID:
+        break;
+    }
+    return false;
+}
+
+/* It asks for the warnings, and there are none. */
+static bool asks_for_none(const struct session *s)
+{
+    return s->plan.asks && s->last.clean &&
+           (s->plan.ask.what == SQL_ASKED_WARNINGS || s->plan.ask.what == SQL_ASKED_ERRORS);
+}
+
 /* Something that must see what the last statement left. */
 static enum session_state_id lend_own(struct session *s)
 {
     struct lessee *l = &s->lessee;
-    bool none = s->plan.asks && s->last.clean &&
-                (s->plan.ask.what == SQL_ASKED_WARNINGS || s->plan.ask.what == SQL_ASKED_ERRORS);
+    bool none = asks_for_none(s);
     if (!s->ran_before && is_known(s)) {
         s->lent = session_lend(s);
         return SESSION_QUEUED;
@@ -506,7 +546,7 @@ static enum session_state_id lend_own(struct session *s)
     l->replay = NULL;
     l->prepared = s->plan.prepared;
     l->use = s->plan.use;
-    if (!s->begun && l->last_backend && l->last_backend->state == BACKEND_IDLE &&
+    if (!s->begun && !is_gone(s) && l->last_backend && l->last_backend->state == BACKEND_IDLE &&
         l->last_backend->session.schema == l->state.schema && pool_lend_own(l)) {
         s->lent = true;
         return SESSION_QUEUED;
@@ -567,11 +607,16 @@ static enum session_state_id begin_run(struct session *s)
         return refuse_run(s, refusal);
     if (backend_of(s)) { /* pinned */
         s->lessee.prepared = s->plan.prepared && !owns_statement(s) ? s->plan.prepared : NULL;
-        if (s->plan.needs_own && s->last.gone && !is_known(s))
+        bool gone = s->plan.needs_own && is_gone(s) && !is_known(s);
+        if (gone && !asks_for_none(s))
             return refuse_own(s);
         s->lessee.use = s->plan.use;
         s->lessee.may_follow = s->lessee.id_may_follow = false;
-        s->lessee.begin = s->lessee.replay = NULL;
+        s->lessee.leaves_nothing = s->plan.command == MYSQL_COM_STMT_PREPARE;
+        s->lessee.begin = NULL;
+        /* Those of another client's, or of what we asked, may stand there: MariaDB clears them for
+         * what has a subquery, MySQL for anything [seen]. */
+        s->lessee.replay = gone ? "DO (SELECT 1)" : NULL;
         s->lent = pool_bring(&s->lessee);
         return SESSION_QUEUED;
     }
@@ -1265,10 +1310,9 @@ static void tick_last_statement(struct session *s, uint64_t now)
     }
     s->lent = false;
     s->state = SESSION_ASKING;
-    pool_forget_last_state(&s->lessee);
+    s->last.gone = true;
     if (s->rows_held) {
         s->asking_rows = true;
-        s->last.gone = true;
         pool_ask(&s->lessee, "SELECT FOUND_ROWS()");
         return;
     }

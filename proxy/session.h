@@ -117,9 +117,11 @@ struct last_state {
     int64_t row_count;   /* ROW_COUNT() */
     uint64_t found_rows; /* FOUND_ROWS() */
     bool row_count_known, found_rows_known;
-    bool clean;        /* no warnings, no errors */
-    bool gone;         /* a question of ours has run on the backend since */
-    uint16_t warnings; /* how many, errors included */
+    bool clean;            /* no warnings, no errors */
+    bool gone;             /* a question of ours has run on the backend since */
+    bool rows_gone;        /* it ran on another backend than the one that FOUND_ROWS() is about */
+    bool diagnostics_gone; /* .. than the one that the warnings it left standing are on */
+    uint16_t warnings;     /* how many, errors included */
 };
 
 struct session {
@@ -240,6 +242,9 @@ void session_logout(struct session *s);
 /* No pin holds any more, and what they were about is forgotten: its backend is about to be reset or
  * closed, or has gone. */
 void session_unpin(struct session *s);
+/* It warned, and its backend goes to others: run again, it warns alike. Not so where MySQL executes
+ * it as a prepared one: it counts the warning among the errors [seen]. */
+void session_keep_replay(struct session *s, struct bytes text, bool prepared);
 /* Something ran here that would have cleared the server's diagnostics. */
 void session_clear_warnings(struct session *s);
 /* Its last statement is as on a fresh connection. */

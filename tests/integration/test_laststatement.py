@@ -183,3 +183,56 @@ def rand_with_a_seed_set_repeats(t):
         return a.value("SELECT RAND()")
     first = draw()
     right_or_named(draw, first)
+
+
+BETWEEN = ["BEGIN", "SET @a = 1", "SET NAMES latin1", "SET time_zone = '+03:00'", "SET sql_mode = CONCAT('A', 'NSI')",
+           "USE app", "SAVEPOINT s"]
+
+
+def take_away(t):
+    """Another client waits for the only backend until it is let go, and leaves what is its own there."""
+    other = t.client(db="app")
+    assert t.background(other.value, "SELECT CAST('other' AS SIGNED) FROM counters LIMIT 1").result(5) == "0"
+    other.quit()
+
+
+@case(needs="sluice", each=BETWEEN)
+def found_rows_of_a_backend_let_go_are_not_its_next_ones(t, sql):
+    t.front(pool_max=1, min_idle=0)
+    a = t.client(db="app")
+    a.query("SELECT SQL_CALC_FOUND_ROWS id FROM counters LIMIT 2")
+    take_away(t)
+    a.query(sql)
+    right_or_named(lambda: a.value("SELECT FOUND_ROWS()"), "10")
+
+
+@case(needs="sluice", each=BETWEEN)
+def found_rows_outlive_what_is_read_back(t, sql):
+    t.front(pool_max=1, min_idle=0)
+    a = t.client(db="app")
+    a.query("SELECT SQL_CALC_FOUND_ROWS id FROM counters LIMIT 2")
+    a.query(sql)
+    assert a.value("SELECT FOUND_ROWS()") == "10"
+
+
+@case(needs="sluice", each=BETWEEN)
+def warnings_of_a_backend_let_go_are_not_its_next_ones(t, sql):
+    t.front(pool_max=1, min_idle=0)
+    a = t.client(db="app")
+    a.query("SELECT CAST('mine' AS SIGNED)")
+    take_away(t)
+    a.query(sql)
+    # MariaDB leaves them for what uses no table.
+    left = ["Truncated incorrect INTEGER value: 'mine'"] if t.db.is_mariadb else []
+    right_or_named(lambda: [row[2].decode() for row in a.query("SHOW WARNINGS").rows], left)
+
+
+@case(needs="sluice", each=BETWEEN)
+def no_warnings_are_none_on_whatever_backend(t, sql):
+    t.front(pool_max=1, min_idle=0)
+    a = t.client(db="app")
+    a.query("SELECT n FROM counters")
+    take_away(t)
+    a.query(sql)
+    assert a.query("SHOW WARNINGS").rows == []
+    assert a.value("SELECT @@warning_count") == "0"

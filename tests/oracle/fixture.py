@@ -22,7 +22,6 @@ CREATE TABLE app.trg_var (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(30))
 
 CREATE TABLE app.trg_row (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(30))
 
-CREATE TABLE app.trg_lock (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(30))
 
 CREATE TABLE app.trg_read (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(30), l BIGINT)
 
@@ -52,7 +51,6 @@ CREATE TRIGGER app.trg_var_bi BEFORE INSERT ON app.trg_var FOR EACH ROW SET @trg
 
 CREATE TRIGGER app.trg_row_ai AFTER INSERT ON app.trg_row FOR EACH ROW INSERT INTO app.trail (v) VALUES (CONCAT('row ', NEW.v))
 
-CREATE TRIGGER app.trg_lock_bi BEFORE INSERT ON app.trg_lock FOR EACH ROW SET NEW.v = GET_LOCK(NEW.v, 0)
 
 CREATE TRIGGER app.trg_read_bi BEFORE INSERT ON app.trg_read FOR EACH ROW SET NEW.l = LAST_INSERT_ID()
 
@@ -100,7 +98,7 @@ CREATE PROCEDURE app.p_names() BEGIN SET NAMES latin1; END
 ROWS = {
     "app.t": "(id, v, n) VALUES (1, 'a', 10), (2, 'b', 20), (3, 'c', 30), (4, 'd', 40), (5, 'e', 50)",
     "app.u": "", "app.trail": "", "app.child": "", "app.trg_tz": "", "app.trg_var": "", "app.trg_row": "",
-    "app.trg_lock": "", "app.trg_read": "", "shop.t": "(shop_only) VALUES (1)",
+    "app.trg_read": "", "shop.t": "(shop_only) VALUES (1)",
     "app.days": "VALUES ('2024-01-07 23:30:00', '2024-01-07 23:30:00'), ('2023-12-31 01:02:03', NULL)",
     "app.words": "VALUES ('b', 'b'), ('A', 'A'), ('a', 'a'), ('B', 'B'), ('\u00e9', '\u00e9'), ('z', 'z'), ('', '')",
     "app2.t": "(id, v, other) VALUES (1, 111, 'app2'), (2, 222, 'app2')",
@@ -114,7 +112,7 @@ ROWS = {
                  "(NULL" + ", NULL" * 25 + ")",
 }
 # Emptied and filled before each run of a script that may write; the others are only read.
-WRITTEN = ("app.t", "app.u", "app.trail", "app.child", "app.trg_tz", "app.trg_var", "app.trg_row", "app.trg_lock",
+WRITTEN = ("app.t", "app.u", "app.trail", "app.child", "app.trg_tz", "app.trg_var", "app.trg_row",
            "app.trg_read", "app.words")
 # Compared after each run: what a client was told and what is there are not the same thing.
 SEEN = ("app.t", "app.u", "app.trail", "app.child")

@@ -20,6 +20,9 @@ KINDS = {"mariadb": servers.MariaDB, "mysql9": servers.Mysql9}
 CONF = {"pool_max": 2, "max_pinned": "100%", "queue_timeout": "2s"}
 # Waits for locks end soon, in scripts that are about them.
 SERVER_OPTIONS = ("--innodb-lock-wait-timeout=2", "--lock-wait-timeout=3")
+# Of the error of Sluice's, and how often a script is played that met it too early.
+HELD_TOO_SHORT = "its connection went to another client meanwhile"
+PLAYS = 3
 
 
 class Verdict:
@@ -89,6 +92,16 @@ class Lane:
     # -- a script
 
     def judge(self, script, mode):
+        """When others wait, a backend is held for what the last statement left for some tenths of a second only. Where a
+        slow machine let that pass, Sluice refuses, and what follows from it is no verdict: it is played again."""
+        for _ in range(PLAYS):
+            v = self.judge_once(script, mode)
+            late = [n for n, _, text in v.refused + v.forbidden if HELD_TOO_SHORT in text]
+            if not late or any(n < min(late) for n, *_ in v.wrong + v.forbidden) or not v.bad:
+                break
+        return v
+
+    def judge_once(self, script, mode):
         v = Verdict(script, mode)
         try:
             direct, there = self.play(script, mode, False)
@@ -110,7 +123,8 @@ class Lane:
             at = v.refused if v.script.refuse and re.search(v.script.refuse, through.refused) else v.forbidden
             at.append((i + 1, str(step), through.refused))
             return
-        what = outcome.difference(direct, through, self.flavour == "mysql9" and v.mode == "prepared")
+        prepared = v.mode == "prepared" or step.verb in ("prepare", "execute", "fetch")
+        what = outcome.difference(direct, through, self.flavour == "mysql9" and prepared)
         if what and len(v.wrong) < 4:
             v.wrong.append((i + 1, str(step), what))
 

@@ -106,7 +106,11 @@ def untyped(part):
 
 
 def text_of(value):
-    return value if value is None or isinstance(value, bytes) else str(value).encode()
+    """The same for 300, 300.0 and b'300'."""
+    try:
+        return value if value is None else float(value)
+    except ValueError:
+        return value
 
 
 def difference(direct, through, variables_untyped=False):

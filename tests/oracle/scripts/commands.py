@@ -37,13 +37,17 @@ SELECT CURRENT_USER(), USER() LIKE 'app@%'
 .change_user app2 app2pass app2
 SELECT CURRENT_USER(), DATABASE(), name FROM place
 .change_user app wrong app
-[gone] SELECT 1
 B.change_user nobody nothing app
-B[gone] SELECT 1
 C.change_user app apppass no_such_schema
 C[any] SELECT 1
 D.change_user nopass x
 """, modes="text")
+script("change_user_refused_ends", """
+.change_user app wrong app
+[gone] SELECT 1
+B.change_user nobody nothing app
+B[gone] SELECT 1
+""", modes="text", on="mysql9")
 script("change_user_persistent_reuse", """
 INSERT INTO u (v) VALUES ('first request')
 .change_user app apppass app

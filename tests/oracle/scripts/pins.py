@@ -276,14 +276,6 @@ CALL p_do('DO GET_LOCK(''dl'', 0)')
 SELECT IS_USED_LOCK('dl') = CONNECTION_ID()
 SELECT RELEASE_LOCK('dl')
 """, conf={"pool_max": 3})
-script("get_lock_in_trigger", """
-INSERT INTO trg_lock (v) VALUES ('tl')
-SELECT v FROM trg_lock
-SELECT IS_USED_LOCK('tl') = CONNECTION_ID()
-B SELECT IS_FREE_LOCK('tl')
-SELECT RELEASE_LOCK('tl')
-B SELECT IS_FREE_LOCK('tl')
-""", conf={"pool_max": 3})
 script("get_lock_waits", """
 SELECT GET_LOCK('w', 0)
 B.send SELECT GET_LOCK('w', 5)
