@@ -219,7 +219,7 @@ void ask_reset(struct ask_batch *batch, struct backend *b)
     /* A reset keeps the schema, and with it a SET of its character set; entering it anew does not.
      */
     struct bytes schema = names_text(names, b->session.schema);
-    if (schema.len && schema.at[0] != 1) {
+    if (schema.len && !bytes_equal(schema, bytes_text(SCHEMA_UNKNOWN))) {
         names_unref(names, b->asked.schema);
         b->asked.schema = names_ref(names, b->session.schema);
         ask_command(batch, ASK_INIT_DB, MYSQL_COM_INIT_DB, schema);
@@ -336,8 +336,11 @@ static bool on_baseline(struct backend *b, struct bytes reply, const struct mysq
 {
     struct target *t = b->pool->target;
     struct bytes v[MYSQL_RESULT_COLUMNS_MAX];
+    bool unknown = bytes_equal(names_text(t->names, b->session.schema), bytes_text(SCHEMA_UNKNOWN));
     if (!read_session(b, reply, result, v))
         return false;
+    if (unknown && b->session.schema) /* its name is told, but it was not entered anew */
+        session_state_set_schema(t->names, &b->session, bytes_text(SCHEMA_UNKNOWN));
     t->max_allowed_packet = number_of(v[COLUMN_MAX_PACKET]);
     t->fresh_status =
         (uint16_t)(result->ok.status & ~(MYSQL_STATUS_STATE_CHANGED | MYSQL_STATUS_MORE_RESULTS));

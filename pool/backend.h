@@ -94,6 +94,9 @@ enum {
     BACKEND_REQUEST_KEEP_BYTES = 16 * 1024, /* statements up to this size can be sent again */
 };
 
+/* No schema has this name: what it stands for is entered anew before the next statement. */
+#define SCHEMA_UNKNOWN "\x01unknown"
+
 struct backend {
     struct conn conn;
     enum backend_state state;
@@ -123,9 +126,11 @@ struct backend {
     bool followed : 1; /* the lessee's statement was written behind the questions that are out */
     bool
         refused : 1; /* its lessee, which keeps it, hears of restore_error when its state is back */
-    bool retire : 1; /* close when it would become idle */
-    bool doomed : 1; /* the server has closed it or will; never lend */
-    bool login_ok : 1; /* the server's OK was seen */
+    bool schema_moved : 1; /* its schema may not be as it was entered: unknown from when it is idle
+                            */
+    bool retire : 1;       /* close when it would become idle */
+    bool doomed : 1;       /* the server has closed it or will; never lend */
+    bool login_ok : 1;     /* the server's OK was seen */
     bool tls_on : 1;
     bool by_stage1 : 1;      /* logged in without a password: there is none to learn */
     bool served : 1;         /* has been lent before */

@@ -13,9 +13,6 @@
 #include "protocol/mysql_caps.h"
 #include "protocol/mysql_command.h"
 
-/* No schema has this name: what it stands for is entered anew before the next statement. */
-#define SCHEMA_UNKNOWN "\x01unknown"
-
 enum {
     PREPARED_KEEP = 1024, /* texts that no client has open */
     PREPARED_KEEP_BYTES = 2 * 1024 * 1024,
@@ -575,6 +572,13 @@ static size_t lendable(const struct pool *p)
 }
 
 /* Closes what must not live on, else makes it available. */
+static void forget_moved_schema(struct backend *b)
+{
+    if (b->schema_moved && b->session.schema)
+        session_state_set_schema(b->pool->target->names, &b->session, bytes_text(SCHEMA_UNKNOWN));
+    b->schema_moved = false;
+}
+
 static void become_idle(struct backend *b)
 {
     struct pool *p = b->pool;
@@ -585,6 +589,7 @@ static void become_idle(struct backend *b)
         backend_end(b, why, NULL);
         return;
     }
+    forget_moved_schema(b);
     backend_move(b, BACKEND_IDLE);
     if (!list_empty(&p->waiters) || (p->account && !list_empty(&p->account->proofs)))
         pool_pump_later(p);
@@ -957,17 +962,16 @@ void pool_retire_older(struct pool *p, const struct backend *newest)
 
 void pool_schemas_moved(struct target *t)
 {
-    static const enum backend_state free_states[] = {BACKEND_IDLE, BACKEND_PROBE, BACKEND_RESET,
-                                                     BACKEND_SETTLE};
     for (struct list_node *n = list_first(&t->pools); n; n = list_after(&t->pools, n)) {
         struct pool *p = CONTAINER_OF(n, struct pool, node);
         effects_forget_all(p->effects); /* a USE that was known */
-        for (size_t i = 0; i < sizeof free_states / sizeof free_states[0]; i++) {
-            struct list *l = &p->backends[free_states[i]];
-            for (struct list_node *m = list_first(l); m; m = list_after(l, m))
-                if (backend_at(m)->session.schema)
-                    session_state_set_schema(t->names, &backend_at(m)->session,
-                                             bytes_text(SCHEMA_UNKNOWN));
+        for (size_t state = 0; state < BACKEND_STATES_COUNT; state++) {
+            struct list *l = &p->backends[state];
+            for (struct list_node *m = list_first(l); m; m = list_after(l, m)) {
+                backend_at(m)->schema_moved = true;
+                if (state == BACKEND_IDLE)
+                    forget_moved_schema(backend_at(m));
+            }
         }
     }
 }

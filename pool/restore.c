@@ -111,6 +111,11 @@ void restore_difference(struct ask_batch *batch, struct backend *b, const struct
     if (!broken(RULE_SCHEMA_RESTORED) && to->schema && to->schema != b->session.schema) {
         names_unref(names, b->asked.schema);
         b->asked.schema = names_ref(names, to->schema);
+        /* Entering the one that it is in leaves MariaDB with that one's old character set [seen].
+         */
+        if (b->pool->target->mariadb &&
+            bytes_equal(names_text(names, b->session.schema), bytes_text(SCHEMA_UNKNOWN)))
+            ask_command(batch, ASK_INIT_DB, MYSQL_COM_INIT_DB, bytes_text("information_schema"));
         ask_command(batch, ASK_INIT_DB, MYSQL_COM_INIT_DB, names_text(names, to->schema));
     }
     if (to->multi_statements != b->session.multi_statements) {

@@ -500,8 +500,10 @@ static bool is_gone(const struct session *s)
     const struct plan *p = &s->plan;
     if (last->gone)
         return true;
-    if (!p->asks)
-        return last->diagnostics_gone || ((p->facts.flags & SQL_F_LAST_STATE) && last->rows_gone);
+    if (!p->asks) {
+        bool of_rows = p->facts.kinds != 1u << SQL_DIAGNOSTICS;
+        return last->diagnostics_gone || (of_rows && last->rows_gone);
+    }
     switch ((enum sql_asked)p->ask.what) {
     case SQL_ASKED_FOUND_ROWS:
         return last->rows_gone;

@@ -223,12 +223,14 @@ script("prepared_limit", "\n".join(
 script("prepared_inference", """
 .prepare a SELECT ?
 .execute a 1
-.execute a 'x'
+.prepare a2 SELECT ?
+.execute a2 'x'
 .prepare b SELECT ? + ?, CONCAT(?, 'x'), ? IS NULL
 .execute b 1, '2', 3, None
 .prepare c SELECT v FROM t WHERE id = ? AND v LIKE ?
 .execute c 1, 'a%'
-.execute c '1', b'a'
+.prepare c2 SELECT v FROM t WHERE id = ? AND v LIKE ?
+.execute c2 '1', b'a'
 .prepare d SELECT CAST(? AS DATE), DATE_ADD(?, INTERVAL 1 DAY)
 .execute d '2024-02-28', '2024-02-28'
 .prepare e SELECT IF(?, 'yes', 'no'), COALESCE(?, ?, 'none')
