@@ -1,10 +1,11 @@
 <?php
 // SPDX-License-Identifier: Apache-2.0
-// php fpm.php HOST PORT USER PASSWORD DATABASE pk|order emul|native PROCESSES SECS [persistent]
+// php fpm.php HOST PORT USER PASSWORD DATABASE pk|order|laravel emul|native PROCESSES SECS [persistent]
 //
 // What PHP-FPM does to a database: each process makes a new PDO per request, works, and drops it.
 //   pk     a prepared SELECT by primary key
 //   order  a prepared SELECT by order number and an UPDATE of that row
+//   laravel  what Laravel's connector sends at connect (USE, SET NAMES, time_zone, sql_mode), then as pk
 // Every row is compared with what the fixture put there. Prints one line of JSON: n good requests,
 // errs (exceptions), wrong (a row that is not the one asked for). Exit 1 if there were any.
 
@@ -47,9 +48,19 @@ function requestOrder(PDO $pdo, int $id): bool
     return $row && (int) $row['order_id'] === $id;
 }
 
+function requestLaravel(PDO $pdo, int $id): bool
+{
+    $pdo->exec('use `sbtest`;');
+    $pdo->prepare("set names 'utf8mb4' collate 'utf8mb4_unicode_ci'")->execute();
+    $pdo->prepare('set time_zone="+00:00"')->execute();
+    $pdo->prepare("set session sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'")->execute();
+
+    return requestByKey($pdo, $id);
+}
+
 function work(array $options, float $startsAt): array
 {
-    $request = $options['workload'] === 'pk' ? 'requestByKey' : 'requestOrder';
+    $request = ['pk' => 'requestByKey', 'order' => 'requestOrder', 'laravel' => 'requestLaravel'][$options['workload']];
     $result = ['us' => [], 'errs' => 0, 'wrong' => 0, 'err' => ''];
     while (microtime(true) < $startsAt) {
         usleep(500);
@@ -100,7 +111,7 @@ function report(array $results, float $secs): int
 function main(array $argv): int
 {
     if (count($argv) < 10) {
-        fwrite(STDERR, "usage: fpm.php HOST PORT USER PASSWORD DATABASE pk|order emul|native PROCESSES SECS"
+        fwrite(STDERR, "usage: fpm.php HOST PORT USER PASSWORD DATABASE pk|order|laravel emul|native PROCESSES SECS"
             . " [persistent]\n");
         return 2;
     }

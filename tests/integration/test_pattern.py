@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daily life of PHP-FPM, at scale: thousands of requests, each with a new connection, some of which die."""
+import json
 import random
 import threading
 
@@ -8,6 +9,7 @@ from harness.cases import case
 REQUESTS, CHILDREN = 5000, 64
 USERS, FLAGS = 2, 2
 POOL_MAX, RESERVED = 6, 1
+RESIDENTS = 20
 
 
 def drive(t, fpm, seed):
@@ -61,6 +63,22 @@ def five_thousand_fpm_requests_each_find_a_fresh_session(t):
         assert moved <= POOL_MAX * USERS * FLAGS + RESERVED + 2 * USERS, f"{moved} connections for {REQUESTS} requests"
         t.until("all clients to be gone", lambda: f.sluice.status()["mysql"]["clients"] == 0)
         t.until("no pin to be left", lambda: not f.sluice.pinned())
+
+
+@case(needs="sluice")
+def processes_that_keep_their_connections_are_each_served_within_a_second(t):
+    f = t.front(pool_max=2, min_idle=0)
+    go = t.dir / "go"
+    processes = [t.php_start("resident.php", front=f, NUMBER=n, GO=go) for n in range(RESIDENTS)]
+    t.until("all requests to be served", lambda: all("served" in p.log() for p in processes), 60)
+    assert f.sluice.status()["mysql"]["clients"] >= RESIDENTS
+    assert len(t.db.processes("app")) <= 2
+    go.write_text("")
+    assert [p.wait(30) for p in processes] == [0] * RESIDENTS, processes[0].log()
+    answers = [json.loads(p.log().strip().splitlines()[-1]) for p in processes]
+    assert all(a["right"] for a in answers), answers
+    # The second is the promise itself, and some fifty times what it takes.
+    assert max(a["seconds"] for a in answers) < 1, sorted(a["seconds"] for a in answers)
 
 
 def counted(t):
