@@ -139,10 +139,12 @@ static bool leaves_diagnostics(const struct session *s)
     return s->proxy->target->mariadb && (s->plan.facts.kinds & ~leaving) == 0;
 }
 
-/* It leaves those of the statement before, or may do so: on MariaDB a SELECT that uses no table. */
+/* It leaves those of the statement before, or may do so: on MariaDB a SELECT that uses no table, or
+ * a routine whose statements use none. */
 static bool may_leave_diagnostics(const struct session *s, const struct mysql_reply *r)
 {
-    bool maybe = s->proxy->target->mariadb && s->plan.facts.kinds == 1u << SQL_SELECT;
+    const uint32_t leaving = 1u << SQL_SELECT | 1u << SQL_CALL | 1u << SQL_OTHER;
+    bool maybe = s->proxy->target->mariadb && (s->plan.facts.kinds & ~leaving) == 0;
     return !r->error_code && !r->warnings && (leaves_diagnostics(s) || (maybe && !s->last.clean));
 }
 
@@ -192,8 +194,11 @@ static void note_diagnostics(struct session *s, const struct mysql_reply *r)
 {
     struct last_state *last = &s->last;
     bool failed = r->error_code != 0;
-    if (may_leave_diagnostics(s, r))
+    if (may_leave_diagnostics(s, r)) {
+        if (!s->proxy->target->mariadb) /* what a PING says then is about the asking [seen] */
+            last->warnings = 0;
         return;
+    }
     last->clean = !failed && r->warnings == 0;
     last->warnings = failed ? 1 : r->warnings;
 }

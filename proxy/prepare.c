@@ -68,6 +68,11 @@ static enum command_verdict malformed(struct session *s)
                                             : "Malformed communication packet.");
 }
 
+static enum command_verdict wrong_arguments(struct session *s)
+{
+    return refuse(s, ER_WRONG_ARGUMENTS, "Incorrect arguments to mysqld_stmt_execute");
+}
+
 static struct statement *find(struct session *s, uint32_t id)
 {
     if (id == STATEMENT_LAST && s->proxy->target->mariadb)
@@ -352,11 +357,11 @@ static enum command_verdict execute(struct session *s, struct statement *st, str
     struct sql_scan scan;
     uint64_t victim = 0;
     if (!execute_read(payload, of->parameters, &view))
-        return malformed(s);
+        return s->proxy->target->mariadb ? wrong_arguments(s) : malformed(s);
     if (view.has_types)
         statement_note_types(st, &view, of->parameters);
     else if (of->parameters && !st->types)
-        return refuse(s, ER_WRONG_ARGUMENTS, "Incorrect arguments to mysqld_stmt_execute");
+        return wrong_arguments(s);
     if (of->facts.kind == SQL_KILL) {
         sql_scan_begin(&scan, session_scan_mode(s));
         sql_scan_feed(&scan, text);

@@ -456,6 +456,8 @@ static enum session_state_id refuse_run(struct session *s, const char *why)
 
 static enum session_state_id refuse_own(struct session *s)
 {
+    if (!s->proxy->target->mariadb) /* as where it is answered */
+        s->last.warnings = 0;
     return refuse_run(s, STATE_IS_GONE);
 }
 
@@ -617,8 +619,8 @@ static enum session_state_id begin_run(struct session *s)
         s->lessee.leaves_nothing = s->plan.command == MYSQL_COM_STMT_PREPARE;
         s->lessee.begin = NULL;
         /* Those of another client's, or of what we asked, may stand there: MariaDB clears them for
-         * what has a subquery, MySQL for anything [seen]. */
-        s->lessee.replay = gone ? "DO (SELECT 1)" : NULL;
+         * what uses a table, MySQL for anything [seen]. */
+        s->lessee.replay = gone ? "DO (SELECT 1 FROM (SELECT 1) AS t)" : NULL;
         s->lent = pool_bring(&s->lessee);
         return SESSION_QUEUED;
     }

@@ -193,7 +193,7 @@ def take_away(t):
     """Another client waits for the only backend until it is let go, and leaves what is its own there."""
     other = t.client(db="app")
     assert t.background(other.value, "SELECT CAST('other' AS SIGNED) FROM counters LIMIT 1").result(5) == "0"
-    other.quit()
+    t.fails(1054, other.query, "SELECT nothing")  # an error stands there now, of a client that stays
 
 
 @case(needs="sluice", each=BETWEEN)

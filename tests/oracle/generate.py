@@ -107,10 +107,18 @@ def generate(seed, number):
     return s
 
 
+def judged(lane, s, mode):
+    """What follows a refusal (`SELECT @d` behind a GET DIAGNOSTICS that was refused) is no difference of its own."""
+    v = lane.judge(s, mode)
+    first = min((n for n, *_ in v.refused), default=None)
+    v.wrong = [w for w in v.wrong if first is None or 0 < w[0] < first]
+    return v
+
+
 def judge(lane, s, mode):
     """A verdict, or the text of what went wrong in the testing itself."""
     try:
-        return lane.judge(s, mode)
+        return judged(lane, s, mode)
     except Exception:
         lane.recover()
         v = oracle.Verdict(s, mode)
@@ -147,7 +155,7 @@ def shrink(lane, s, mode, seconds=60):
 def fails(lane, s, mode):
     """A script whose statement was dropped raises; that is not what is looked for."""
     try:
-        v = lane.judge(s, mode)
+        v = judged(lane, s, mode)
     except Exception:
         lane.recover()
         return False

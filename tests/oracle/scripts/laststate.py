@@ -234,3 +234,27 @@ SHOW WARNINGS
 EXPLAIN EXTENDED SELECT v FROM t WHERE id = 1
 SHOW WARNINGS
 """, refuse=LOST)
+# A pin in a session that had no warnings, on a backend where another client's error stands.
+script("no_warnings_of_another_behind_a_pin", """
+A SELECT v FROM t
+B SELECT nothing
+A SET sql_auto_is_null = 1
+A SHOW WARNINGS
+A SHOW ERRORS
+A SELECT @@warning_count
+C INSERT INTO app.trg_row (v) VALUES ('w2')
+B SELECT nothing
+C SET @c = 1
+C SHOW WARNINGS
+""")
+script("warnings_of_what_is_no_statement", """
+B SHOW WARNINGS
+B.init_db app2
+B SELECT nothing
+B.init_db app2
+B SELECT CAST('x' AS SIGNED)
+B.init_db app
+B SHOW WARNINGS
+B.ping
+B.init_db app2
+""", refuse=LOST)

@@ -106,6 +106,14 @@ B.prepare s SELECT ?
 B.execute[untyped] s 7
 B.execute s 'x'
 """, modes="text")
+script("prepared_without_its_parameters", """
+B.prepare s INSERT INTO app.u (v) VALUES (?)
+B.execute[cursor] s
+A BEGIN
+B.execute s
+B.execute s 'x'
+B.execute[cursor] s
+""", modes="text")
 script("prepared_after_error", """
 .prepare s INSERT INTO t (id, v) VALUES (?, ?)
 .execute s 1, 'duplicate'
