@@ -23,6 +23,7 @@ $make B="$build/asan" OPT='-O1 -g' SAN='-fsanitize=address,undefined -fno-saniti
 $sum run integration env SLUICE="$PWD/$build/asan/sluice" tests/integration/run.py -j2
 $sum run plain env tests/integration/run.py -j2 -k big -k pattern -k memory -k grows
 $sum run oracle env tests/oracle/run.py --known -j2
+$sum run oracle-random env tests/oracle/generate.py --seed 11 --count 20
 $make break || exit 1
 $sum run oracle-proof env SLUICE="$PWD/$build/break/sluice" tests/oracle/prove.py -j2
 $sum run apps env tests/apps/run.py -j2
