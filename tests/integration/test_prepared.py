@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prepared statements: the client's ids, types and long data, whatever backend executes them."""
 from harness import wire
-from harness.cases import case
+from harness.cases import Skip, case
+from harness.sluice import sanitized
 
+TEXTS, WORKERS, STATEMENT_CACHE = 100000, 2, 64
 
 def orders(t, n=20):
     t.db.admin.query("INSERT INTO app.orders (order_no, status, n) VALUES " +
@@ -241,6 +243,31 @@ def many_texts_stay_within_the_cache(t):
         c.close_statement(st)
     assert t.db.status("Prepared_stmt_count") - before <= 2 * 16
     assert s.metric("sluice_statement_cache_entries") <= 400
+
+
+@case(needs="sluice")
+def a_hundred_thousand_texts_leave_the_memory_as_it_was(t):
+    if sanitized():
+        raise Skip("a sanitizer's build: its memory says nothing")
+    s = t.front(pool_max=2).sluice
+    statements = t.db.status("Prepared_stmt_count")
+    t.client(db="app").query("SELECT 1")
+    memory = s.rss()
+
+    def work(first):
+        c = t.client(db="app")
+        for i in range(first, TEXTS, WORKERS):
+            st = c.prepare(f"SELECT {i} + ?")
+            if i % 500 < 2:
+                assert float(c.execute(st, [1]).rows[0][0]) == i + 1
+            c.close_statement(st)
+        c.quit()
+    # Two at once: both connections to the server have their caches full.
+    for run in [t.background(work, n) for n in range(WORKERS)]:
+        run.result(280)
+    left, grown = t.db.status("Prepared_stmt_count") - statements, s.rss() - memory
+    assert left <= WORKERS * STATEMENT_CACHE, f"{left} statements at the server"
+    assert grown < 5 << 20, f"memory grew by {grown >> 10} KiB"
 
 
 @case(needs="sluice")
