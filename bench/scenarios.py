@@ -211,8 +211,10 @@ def fpm_scenarios():
     for mode in ("emul", "native"):
         yield Load(f"order8-{mode}", f"new PDO ({mode}), SELECT and UPDATE, close; 8 processes",
                    fpm("order", mode, 8))
-    yield Load("laravel8", "new PDO (native), USE, SET NAMES, time_zone, sql_mode by prepares, "
-               "SELECT by key, close; 8 processes", fpm("laravel", "native", 8))
+    for processes in (1, 8):
+        yield Load(f"laravel{processes}", "new PDO (native), USE, SET NAMES, time_zone, sql_mode by "
+                   f"prepares, SELECT by key, close; processes: {processes}",
+                   fpm("laravel", "native", processes))
 
 
 SCENARIOS = [
