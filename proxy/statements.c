@@ -166,7 +166,8 @@ struct prepared_use statement_use(struct statement *st)
     if (!st->with)
         st->with = xcalloc(1, count);
     for (uint16_t i = 0; i < count; i++)
-        st->with[i] = st->types ? kind_of(st->types[2 * i], st->types[2 * i + 1]) : 0;
+        st->with[i] =
+            st->types ? kind_of(st->types[(size_t)i * 2], st->types[(size_t)i * 2 + 1]) : 0;
     return (struct prepared_use){.seen = st->seen, .with = st->with, .count = count};
 }
 
